@@ -7,11 +7,11 @@ number of blocks. What its report changes, kernel by kernel:
   one whose blocks all run at once (`single_wave`) and that leaves room for more of them,
 - a kernel that leaves such room even when it is bounded is released: its blocks are no single wave, nor prefetch,
 - kernels that spill are tiled again with their need of registers noted; where the search has nothing better, they get
-  fewer blocks, then smaller tiles. If the version for the interior of the picture does not spill, compiled by itself,
-  they stay: few tiles run the others, or none.
+  fewer blocks, then smaller tiles. If the version for the interior of the picture does not spill, they stay: few tiles
+  run the others, or none. That version is compiled by itself, unless the others are in a function of their own.
 
-Each kernel is compiled as soon as its text is printed, beside the others, and again as soon as its own report is in.
-Only kernels that change are lowered again, and nothing waits for the reports of groups that the search schedules by
+Each kernel is compiled as soon as it is lowered and printed, beside the others, and again as soon as its own report is
+in. Only kernels that change are lowered again, and nothing waits for the reports of groups that the search schedules by
 themselves. No decision depends on which report comes first.
 """
 
@@ -20,9 +20,8 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr
 
 from tilefuse.analysis.duplicates import fingerprint
@@ -32,14 +31,19 @@ from tilefuse.dialects.img.schedule import ScheduleAttr
 from tilefuse.execution.kernel import REGISTER_BOUNDED, bound
 from tilefuse.execution.registry import model_of
 from tilefuse.execution.versions import keeps_versions, leave_interior
-from tilefuse.lowering.abi import groups_of, kernel_name, threads
+from tilefuse.lowering.abi import threads
 from tilefuse.lowering.symbols import inside_of
+from tilefuse.passes.kernel_modules import functions_in, groups_in, kernel_names, pipeline_in, with_callees
+from tilefuse.passes.merge_versions import OUTLINED
 from tilefuse.passes.pipeline import new_context
 from tilefuse.passes.side_by_side import side_by_side
 from tilefuse.passes.tile import REGISTER_NEEDS, add_register_need
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
 from tilefuse.targets.gpus import gpu
 from tilefuse.targets.occupancy import occupancy
+
+FIRST_PART = 2
+"""Kernels that are lowered before any is compiled: compilers of two cores begin then."""
 
 MOST_AT_BORDERS = 512
 """Bytes that a thread may spill in versions for borders together: with more, the few tiles that run them are slow."""
@@ -55,6 +59,8 @@ class Report:
     """Spill stores and loads of one thread."""
     shared_bytes: int
     """Static shared memory of one block."""
+    own_spill_bytes: int | None = None
+    """Of `spill_bytes`, bytes of the kernel's body, without functions that are not inlined; None if that is unknown."""
 
 
 @dataclass(frozen=True)
@@ -85,57 +91,35 @@ class Fitted:
     """The one of the lowered module: its groups say which kernels are theirs."""
     lowered: Callable[[], ModuleOp]
     """The module of that pipeline, with its functions: copied when it is first asked for, as few callers do."""
+    changed: bool
+    """Whether reports have changed schedules, or bounds of kernels."""
 
 
 def fit_registers(
-    scheduled: ModuleOp, lowered: ModuleOp, compiler: KernelCompiler, *, by_hand: Collection[str]
+    scheduled: ModuleOp, lowered: ModuleOp | None, compiler: KernelCompiler, *, by_hand: Collection[str]
 ) -> Fitted:
     """Fit a scheduled and a lowered module to the registers that kernels take; both stay as they are.
 
-    `by_hand`: names of groups whose schedules stay.
+    `lowered`: None to lower kernels while others are compiled. `by_hand`: names of groups whose schedules stay.
     """
     return _Fit(scheduled, lowered, compiler, by_hand).run()
-
-
-def _pipeline(module: ModuleOp) -> PipelineOp:
-    return next(op for op in module.body.block.ops if isinstance(op, PipelineOp))
-
-
-def _groups(module: ModuleOp) -> list[GroupOp]:
-    return groups_of(_pipeline(module))
-
-
-def _functions(module: ModuleOp) -> dict[str, func.FuncOp]:
-    return {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
-
-
-def _with_callees(module: ModuleOp, kernel: str) -> list[func.FuncOp]:
-    """A kernel and the functions that it calls, callees first."""
-    functions, found = _functions(module), {}
-
-    def visit(name: str) -> None:
-        if name in functions and name not in found:
-            for op in functions[name].walk():
-                if isinstance(op, func.CallOp):
-                    visit(op.callee.string_value())
-            found[name] = functions[name]
-
-    visit(kernel)
-    return list(found.values())
 
 
 class _Fit:
     """The state of one fit."""
 
-    def __init__(self, scheduled: ModuleOp, lowered: ModuleOp, compiler: KernelCompiler, by_hand: Collection[str]):
+    def __init__(
+        self, scheduled: ModuleOp, lowered: ModuleOp | None, compiler: KernelCompiler, by_hand: Collection[str]
+    ):
         self._given = scheduled, lowered
         self._scheduled = scheduled.clone()
         self._compiler = compiler
         self._by_hand = tuple(by_hand)
-        self._names = [kernel_name(g) for g in _groups(lowered)]
+        self._names = kernel_names(self._scheduled if lowered is None else lowered)
         """The kernel of each group."""
-        self._module_of = dict.fromkeys(self._names, lowered)
-        """The module that holds the latest form of each kernel."""
+        self._module_of = {} if lowered is None else dict.fromkeys(self._names, lowered)
+        """The module that holds the latest form of each kernel that has been lowered."""
+        self._lowered_again = False
         self._bounded: dict[str, GroupOp] = {}
         """Kernels bounded since they were lowered, and the group whose `blocks` the bound leaves room for."""
         self._unbounded: dict[str, int] = {}
@@ -151,15 +135,18 @@ class _Fit:
         for together go on as soon as all reports of theirs are in.
         """
         of: dict[str, Iterator[Collection[str]]] = {}  # kernels whose reports are awaited, and what goes on with them
-        with side_by_side(self._compiler.compile, len(self._module_of)) as side:
+        with side_by_side(self._compiler.compile, len(set(self._names))) as side:
 
             def start(names: Collection[str], steps: Iterator[Collection[str]], again: bool = True) -> None:
                 for name in names:
                     of[name] = steps
                     side.start(name, self._text(name), again=again)
 
-            for name, steps in self._longest_first([(n, s) for s in self._all_steps() for n in next(s, ())]):
-                start([name], steps, again=False)
+            first = self._longest_first([(n, s) for s in self._all_steps() for n in next(s, ())])
+            for part in self._parts(len(first)):
+                self._lower_first([name for name, _ in first[part]])
+                for name, steps in first[part]:
+                    start([name], steps, again=False)
             while of:
                 for name, report in side.finished():
                     self._reports[name] = report
@@ -201,7 +188,7 @@ class _Fit:
 
     def _groups(self, kin: Sequence[int] | None = None) -> list[tuple[GroupOp, str]]:
         """The scheduled groups, all or the groups with these numbers, and the kernel of each."""
-        found = list(zip(_groups(self._scheduled), self._names, strict=True))
+        found = list(zip(groups_in(self._scheduled), self._names, strict=True))
         return found if kin is None else [found[i] for i in kin]
 
     def _schedules(self, kin: Sequence[int]) -> tuple[ScheduleAttr | None, ...]:
@@ -212,13 +199,8 @@ class _Fit:
     ) -> list[tuple[str, Iterator[Collection[str]]]]:
         """Order kernels by length, so that the longest does not begin when all others are done; but before others of
         their length those of few registers, for which more of them are compiled again."""
-        registers = {name: self._given_registers(group) for group, name in self._groups()}
-
-        def length(name: str) -> float:
-            operations = sum(1 for f in _with_callees(self._module_of[name], name) for _ in f.walk())
-            return operations / registers[name]
-
-        return sorted(kernels, key=lambda kernel: length(kernel[0]), reverse=True)
+        lengths = {name: sum(1 for _ in group.walk()) / self._given_registers(group) for group, name in self._groups()}
+        return sorted(kernels, key=lambda kernel: lengths[kernel[0]], reverse=True)
 
     def _given_registers(self, group: GroupOp) -> int:
         """The registers per thread that the blocks of a group's schedule leave."""
@@ -253,8 +235,10 @@ class _Fit:
                 group.schedule = group.schedule.without_prefetches()
             return self._lower(set(self._module_of) - {name})
         if 0 < report.spill_bytes <= MOST_AT_BORDERS and groups and not any(map(keeps_versions, groups)):
-            inside, module = inside_of(name), self._interior(name)
-            if module is not None:
+            inside = inside_of(name)
+            if report.own_spill_bytes is not None and self._is_outlined(name):
+                self._reports[inside] = replace(report, spill_bytes=report.own_spill_bytes)
+            elif (module := self._interior(name)) is not None:
                 self._insides[inside] = module
                 return [inside]
         return []
@@ -280,10 +264,14 @@ class _Fit:
         shared = report.shared_bytes + model_of(group).dynamic_shared(group)
         return self._room(group, report.registers, shared) > group.schedule.resident_blocks
 
+    def _is_outlined(self, name: str) -> bool:
+        """Whether all versions of a kernel but the one for the interior are in a function of their own."""
+        return any(OUTLINED in f.attributes for f in with_callees(self._module_of[name], name))
+
     def _interior(self, name: str) -> ModuleOp | None:
         """A module of a kernel that has the version for tiles in the interior alone; None where it has no others."""
-        module = ModuleOp([f.clone() for f in _with_callees(self._module_of[name], name)])
-        kernel = _functions(module)[name]
+        module = ModuleOp([f.clone() for f in with_callees(self._module_of[name], name)])
+        kernel = functions_in(module)[name]
         if (group := self._bounded.get(name)) is not None:
             bound(group, kernel)
         kernel.sym_name = StringAttr(inside_of(name))
@@ -294,7 +282,7 @@ class _Fit:
         if name in self._insides:
             return self._compiler.print(self._insides[name], name)
         self._reports.pop(inside_of(name), None)
-        kernel = _functions(self._module_of[name])[name]
+        kernel = functions_in(self._module_of[name])[name]
         before = dict(kernel.attributes)
         if (group := self._bounded.get(name)) is not None:
             bound(group, kernel)
@@ -334,7 +322,7 @@ class _Fit:
         for group, name, report in spilling:
             if model_of(group).learns_registers:
                 add_register_need(group, self._need(name, report))
-        old = _groups(self._scheduled)
+        old = groups_in(self._scheduled)
 
         def note(groups: Sequence[GroupOp]) -> None:
             for i, (was, now) in enumerate(zip(old, groups, strict=True)):
@@ -348,7 +336,7 @@ class _Fit:
             return None
         names = {g.sym_name.data for g, _, _ in spilling}
         changed = False
-        for i, (was, now) in enumerate(zip(old, _groups(again), strict=True)):
+        for i, (was, now) in enumerate(zip(old, groups_in(again), strict=True)):
             if i not in kin:
                 now.attributes = dict(was.attributes)
             elif was.schedule != now.schedule:
@@ -376,11 +364,25 @@ class _Fit:
 
     # --- modules ------------------------------------------------------------------------------------------------
 
+    def _parts(self, kernels: int) -> Iterator[slice]:
+        """Slices of kernels to be lowered at a time: few, as each takes a copy of the module; one if they have been."""
+        begin, end = 0, FIRST_PART if self._given[1] is None else kernels
+        while begin < kernels:
+            yield slice(begin, end)
+            begin, end = end, 3 * end
+
+    def _lower_first(self, names: Sequence[str]) -> None:
+        """Lower kernels, unless they have been."""
+        if self._given[1] is None:
+            lowered = self._compiler.lower(self._scheduled, set(self._names) - set(names))
+            self._module_of |= dict.fromkeys(names, lowered)
+
     def _lower(self, known: Collection[str]) -> list[str]:
         """Lower the scheduled module again, but for the kernels that are known; the names of the new ones."""
         lowered = self._compiler.lower(self._scheduled, known)
-        self._names = [kernel_name(g) for g in _groups(lowered)]
-        new = [name for name in dict.fromkeys(self._names) if name in _functions(lowered)]
+        self._lowered_again = True
+        self._names = kernel_names(lowered)
+        new = [name for name in dict.fromkeys(self._names) if name in functions_in(lowered)]
         self._module_of = {
             name: lowered if name in new else self._module_of[name] for name in dict.fromkeys(self._names)
         }
@@ -391,29 +393,30 @@ class _Fit:
     def _result(self) -> Fitted:
         """The given module, or the scheduled one and one with all kernels in their latest form."""
         scheduled, lowered = self._given
-        as_given = not self._bounded and all(home is lowered for home in self._module_of.values())
-        if as_given and _schedules(self._scheduled) == _schedules(scheduled):
-            return Fitted(scheduled, _pipeline(lowered), lambda: lowered)
+        as_given = _schedules(self._scheduled) == _schedules(scheduled)
+        changed = bool(self._bounded) or self._lowered_again or not as_given
+        if not changed and lowered is not None:
+            return Fitted(scheduled, pipeline_in(lowered), lambda: lowered, changed)
         module = self._scheduled.clone()
-        pipeline = _pipeline(module)
-        for group, name in zip(_groups(module), self._names, strict=True):
+        pipeline = pipeline_in(module)
+        for group, name in zip(groups_in(module), self._names, strict=True):
             group.attributes["kernel"] = StringAttr(name)
 
         def complete() -> ModuleOp:
-            for name, home in self._module_of.items():
-                for function in _with_callees(home, name):
+            for name in dict.fromkeys(self._names):
+                for function in with_callees(self._module_of[name], name):
                     copy = function.clone()
                     module.body.block.insert_op_before(copy, pipeline)
                     if function.sym_name.data == name and (group := self._bounded.get(name)) is not None:
                         bound(group, copy)
             return module
 
-        return Fitted(self._scheduled, pipeline, functools.cache(complete))
+        return Fitted(self._scheduled if changed else scheduled, pipeline, functools.cache(complete), changed)
 
 
 def _schedules(module: ModuleOp, kin: Sequence[int] | None = None) -> tuple[ScheduleAttr | None, ...]:
     """The schedules of all groups, or of the groups with these numbers."""
-    found = tuple(g.schedule for g in _groups(module))
+    found = tuple(g.schedule for g in groups_in(module))
     return found if kin is None else tuple(found[i] for i in kin)
 
 

@@ -47,15 +47,13 @@ class LowerGroups(ModulePass):
                         f"{what} '{stage.sym_name.data}' is in no group; run {by} before lower-groups", stage
                     )
             model = extract(pipeline)
-            kernels: dict[Hashable, list[GroupOp]] = {}
             for group in groups:
                 if (name := kernel_name(group)) in present:
                     raise PipelineError(
                         f"group '{group.sym_name.data}': there is a function @{name} already; a module is lowered once",
                         group,
                     )
-                kernels.setdefault(fingerprint(group), []).append(group)
-            for first, *others in kernels.values():
+            for first, *others in by_kernel(groups):
                 for group in others:
                     group.attributes["kernel"] = StringAttr(kernel_name(first))
                 if kernel_name(first) in self.known:
@@ -63,6 +61,14 @@ class LowerGroups(ModulePass):
                 check_length(first, model, warps=self.warps)
                 for function in lower_group(first, model, _differing([first, *others], model)):
                     op.body.block.insert_op_before(function, pipeline)
+
+
+def by_kernel(groups: Sequence[GroupOp]) -> list[list[GroupOp]]:
+    """Groups by the kernel that serves them, which has the name of the first."""
+    found: dict[Hashable, list[GroupOp]] = {}
+    for group in groups:
+        found.setdefault(fingerprint(group), []).append(group)
+    return list(found.values())
 
 
 def lower_group(

@@ -405,12 +405,15 @@ class Program:
         specs = likely_specs(self._pipeline, self._signature)
         if specs is None:
             self._latest = Compiled(self._module, self._settings)
+            self._latest.lower()
             return
         compiled = self._compile(*specs)
         if self._settings.backend.name == "cpu":
             compiled.library(compiled.kernels(32))
         elif devices.available():
             compiled.kernels(32, devices.architecture(devices.current_device()))
+        else:
+            compiled.lower()
 
     def _current_kernels(self) -> Kernels:
         if isinstance(self._last, PreparedKernels):

@@ -9,7 +9,8 @@ from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.base import ByHand
 from tilefuse.execution.facts import GroupFacts
-from tilefuse.execution.warp_tile.layout import LANES, Partition, row_readers, warp_layout
+from tilefuse.execution.warp_tile.footprints import row_readers
+from tilefuse.execution.warp_tile.layout import LANES, Partition, warp_layout
 from tilefuse.execution.warp_tile.legality import check_warp_group
 
 

@@ -22,16 +22,13 @@ from tilefuse.execution.read_again import from_memory
 from tilefuse.execution.warp_tile.candidate import WarpCandidate
 from tilefuse.execution.warp_tile.counts import LONG_GROUP, Counts, count
 from tilefuse.execution.warp_tile.features import WarpFeatures, least_microseconds, saved_ahead
+from tilefuse.execution.warp_tile.footprints import WORD_BYTES, Footprints, footprints, row_readers
 from tilefuse.execution.warp_tile.layout import (
     LANES,
-    WORD_BYTES,
-    Footprints,
     Partition,
     WarpLayout,
-    footprints,
     lane_layout,
     planes,
-    row_readers,
 )
 from tilefuse.execution.warp_tile.legality import check_warp_group
 

@@ -15,9 +15,8 @@ from tilefuse.analysis.index import GeneralIndex, Index
 from tilefuse.analysis.model import Access, PipelineModel
 from tilefuse.analysis.points import Extents
 from tilefuse.analysis.subwords import best_pair_stride, gain_beside, gain_in_memory
+from tilefuse.execution.warp_tile.footprints import WORD_BYTES, Footprint
 from tilefuse.execution.warp_tile.layout import (
-    WORD_BYTES,
-    Footprint,
     WarpLayout,
     exchange_bytes,
     stored_at_once,
@@ -179,11 +178,11 @@ def _count_stages(
         deep, beyond = footprint.deep, footprint.rows(0)
         # reads are of registers; one that is not staged is a load
         unstaged = near = 0
-        for a in node.hull:
-            if not a.is_staged and a.producer not in layout.stages:
-                loads = [a for a in node.accesses if not a.is_staged and a.producer not in layout.stages]
-                unstaged, near = len(loads), sum(map(_is_near, loads))
-                break
+        if not all(a.is_staged or a.producer in layout.stages for a in node.hull):
+            for a in node.accesses:
+                if a.producer not in layout.stages and (a.producer, a.source) not in layout.sources:
+                    unstaged += 1
+                    near += _is_near(a)
         found.loads |= unstaged > 0
         many = v * max(0, deep * unstaged - FEW_GATHERED)
         if footprint.paired and node.pair_instructions is not None:

@@ -36,7 +36,8 @@ from tilefuse.dialects.warp.memory import is_one_access
 from tilefuse.execution.cover import first_covered
 from tilefuse.execution.plan import KernelPlan
 from tilefuse.execution.warp_tile.flags import TileFlags
-from tilefuse.execution.warp_tile.layout import LANES, Footprint, WarpLayout, in_grid
+from tilefuse.execution.warp_tile.footprints import Footprint
+from tilefuse.execution.warp_tile.layout import LANES, WarpLayout, in_grid
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, Point, Resident, TileContext, emit_stage, read_global
 from tilefuse.lowering.rows import row_of

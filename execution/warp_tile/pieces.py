@@ -18,7 +18,8 @@ from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import LoadOp
 from tilefuse.execution.warp_tile import pairs
 from tilefuse.execution.warp_tile.body import Where
-from tilefuse.execution.warp_tile.layout import WORD_BYTES, columns_at_once
+from tilefuse.execution.warp_tile.footprints import WORD_BYTES
+from tilefuse.execution.warp_tile.layout import columns_at_once
 from tilefuse.execution.warp_tile.registers import Registers
 from tilefuse.execution.warp_tile.schedule import layout_of
 from tilefuse.lowering.emit import PRIVATE, Emitter, Num

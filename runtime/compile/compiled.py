@@ -60,6 +60,8 @@ class Kernels:
     text: Callable[[ModuleOp], str] = field(repr=False, compare=False)
     """Prints all kernels of a module."""
     cubin: cubins.Cubin | None = None
+    changed: bool = False
+    """Whether reports of the CUDA compiler have changed schedules or bounds."""
 
     @cached_property
     def module(self) -> ModuleOp:
@@ -87,8 +89,6 @@ class Compiled:
         """The module before tiling, for tiling it again: for GPUs, unless nothing tiles."""
         self._by_hand = tuple(g.sym_name.data for g in groups if g.schedule is not None)
         self._scheduled = self._schedule(None)
-        self.module = self._lower(self._scheduled, None)
-        """Level 4, before machine code has been made of it."""
 
     def _passes(self) -> list[ModulePass]:
         s = self._settings
@@ -134,9 +134,14 @@ class Compiled:
         self._lower(self._schedule(trace), lowering)
         trace.modules += lowering.modules[1:]
         trace.seconds |= lowering.seconds
-        if self._latest is not None and self._latest.pipeline is not self.pipeline:
+        if self._latest is not None and self._latest.changed:
             trace.modules.append(("fit-registers", self._latest.module))
         return trace
+
+    @cached_property
+    def module(self) -> ModuleOp:
+        """Level 5, before machine code has been made of it; machine code that is asked for first needs none of it."""
+        return self._lower(self._scheduled, None)
 
     @cached_property
     def pipeline(self) -> PipelineOp:
@@ -162,6 +167,10 @@ class Compiled:
                 self._kernels[key] = made
             self._latest = self._kernels[key]
             return self._latest
+
+    def lower(self) -> None:
+        """Lower all kernels now, so that errors show."""
+        _ = self.module
 
     def library(self, kernels: Kernels) -> ctypes.CDLL:
         """The C library of kernels without machine code, built if need be."""
@@ -194,7 +203,9 @@ class Compiled:
             lower=lower,
             tile=self._tile_again,
         )
-        module = self._fold(self.module) if folded else self.module
+        module: ModuleOp | None = self.__dict__.get("module")  # None: not lowered yet
+        if folded and module is not None:
+            module = self._fold(module)
         fitted = fit_registers(self._scheduled, module, compiler, by_hand=self._by_hand)
         names = dict.fromkeys(kernel_name(g) for g in groups_of(fitted.pipeline))
 
@@ -202,7 +213,8 @@ class Compiled:
             with self._lock:
                 return fitted.lowered()
 
-        return Kernels(fitted.pipeline, complete, partial(self._print, index_bits=index_bits), cubins.of(names))
+        text = partial(self._print, index_bits=index_bits)
+        return Kernels(fitted.pipeline, complete, text, cubins.of(names), fitted.changed)
 
     def _tile_again(self, note: Callable[[Sequence[GroupOp]], None]) -> ModuleOp | None:
         """The input scheduled anew, after `note` wrote notes for `tile` on its groups; None if nothing tiles."""

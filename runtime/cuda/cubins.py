@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from tilefuse.runtime import cache
@@ -24,6 +24,8 @@ class Cubin:
     registers: dict[str, int]
     spill_bytes: dict[str, int]
     shared_bytes: dict[str, int]
+    own_spill_bytes: dict[str, int] = field(default_factory=dict)
+    """Spills of kernels' bodies alone, where that is known."""
 
 
 def options(strict_float: bool) -> tuple[str, ...]:
@@ -60,8 +62,8 @@ def joined(cubins: Iterable[Cubin]) -> Cubin:
     """One Cubin of several."""
     merged = Cubin({}, {}, {}, {})
     for cubin in cubins:
-        for field in fields(Cubin):
-            getattr(merged, field.name).update(getattr(cubin, field.name))
+        for figure in fields(Cubin):
+            getattr(merged, figure.name).update(getattr(cubin, figure.name))
     return merged
 
 
@@ -84,6 +86,7 @@ def _compile(source: str, arch: str, flags: tuple[str, ...]) -> bytes:
     facts = {
         "registers": report.registers,
         "spill_bytes": report.spill_bytes,
+        "own_spill_bytes": report.own_spill_bytes,
         "shared_bytes": report.shared_bytes,
     }
     return json.dumps(facts).encode() + b"\n" + report.cubin

@@ -42,6 +42,8 @@ class CompileReport:
     """Per thread."""
     spill_bytes: dict[str, int]
     """Spill stores and loads of one thread, in bytes; 0 is what we want."""
+    own_spill_bytes: dict[str, int]
+    """Of these, bytes of the kernel's body, without functions that are not inlined."""
     stack_bytes: dict[str, int]
     """Local memory of one thread: private arrays that did not become registers, and spills."""
     shared_bytes: dict[str, int]
@@ -79,10 +81,11 @@ def compile_report(source: str, arch: str, options: Sequence[str] = ()) -> Compi
     finally:
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
     figures = dict(_figures(log))
-    registers, spills, stack, shared = (
-        {name: figure[key] for name, figure in figures.items()} for key in ("registers", "spills", "stack", "shared")
+    registers, spills, own, stack, shared = (
+        {name: figure[key] for name, figure in figures.items()}
+        for key in ("registers", "spills", "own spills", "stack", "shared")
     )
-    return CompileReport(cubin, registers, spills, stack, shared, log)
+    return CompileReport(cubin, registers, spills, own, stack, shared, log)
 
 
 def supported_archs() -> tuple[str, ...]:
@@ -166,11 +169,15 @@ def _figures(log: str) -> Iterator[tuple[str, dict[str, int]]]:
         def figure(pattern: str, text: str = text) -> int:
             return sum(int(number) for number in re.findall(rf"(\d+) {pattern}", text))
 
+        functions = text.split("Function properties for ")[1:]
+        own = "".join(f for f in functions if re.match(rf"{name}\b", f))
+        spills = "bytes spill (?:stores|loads)"
         yield (
             name,
             {
                 "registers": figure("registers"),
-                "spills": figure("bytes spill (?:stores|loads)"),
+                "spills": figure(spills),
+                "own spills": figure(spills, own),
                 "stack": figure("bytes stack frame"),
                 "shared": figure("bytes smem"),
             },

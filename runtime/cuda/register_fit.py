@@ -38,7 +38,8 @@ class Cubins:
         self._latest[name] = cubin  # which is in before the next one of this name is asked for
         if name not in cubin.registers:
             return None
-        return Report(cubin.registers[name], cubin.spill_bytes[name], cubin.shared_bytes[name])
+        figures = cubin.registers[name], cubin.spill_bytes[name], cubin.shared_bytes[name]
+        return Report(*figures, cubin.own_spill_bytes.get(name))
 
     def of(self, names: Iterable[str]) -> cubins.Cubin:
         """The machine code of kernels in their latest form."""
@@ -80,7 +81,7 @@ class FitRegisters(ModulePass):
             tile=lambda note: self._tiled(op, note),
         )
         try:
-            fitted = fit_registers(op, lower(op, ()), compiler, by_hand=self.keep).scheduled
+            fitted = fit_registers(op, None, compiler, by_hand=self.keep).scheduled
         except (TargetError, BuildError) as error:
             raise PipelineError(f"{self.name}: {error}", pipelines[0]) from error
         if fitted is not op:

@@ -80,6 +80,29 @@ def test_the_compiler_has_the_first_kernel_while_others_are_printed(monkeypatch,
     assert len(printed) == 3
 
 
+def test_the_compiler_has_kernels_while_others_are_lowered(monkeypatch, tmp_path):
+    """Their text is the text of kernels that were lowered together."""
+    monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path))
+    began, lowered = threading.Event(), []
+    monkeypatch.setattr(cubins, "_compile", lambda source, arch, flags: began.set() or answer(32))
+    lower = Compiled._lower
+
+    def wait(self, scheduled, trace, known=()):
+        assert not lowered or began.wait(20), "nothing is compiled until all is lowered"
+        lowered.append(sorted(known))
+        return lower(self, scheduled, trace, known)
+
+    monkeypatch.setattr(Compiled, "_lower", wait)
+    made = three_kernels()
+    kernels = made.kernels(32, "sm_90")
+    assert [len(known) for known in lowered] == [1, 2]
+    assert not kernels.changed
+    together = three_kernels()
+    together.lower()
+    assert kernels.source == together.kernels(32, "sm_90").source
+    assert [len(known) for known in lowered] == [1, 2, 0]
+
+
 def test_a_stage_that_changes_costs_its_kernel_alone(monkeypatch, tmp_path):
     monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path))
     sources = []

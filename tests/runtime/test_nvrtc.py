@@ -32,6 +32,23 @@ def test_figures_are_by_kernel():
     assert report.shared_bytes["spills"] == 400
 
 
+def test_spills_of_a_function_that_is_not_inlined_are_not_the_kernels_own():
+    body = (
+        SPILLS[SPILLS.index("{") :]
+        .replace("__shared__ float tile[100];", "")
+        .replace("tile[threadIdx.x % 100]", "b[0]")
+    )
+    function = "__device__ __noinline__ void apart(const float* a, float* b) " + body.replace("tile[i % 100]", "a[i]")
+    kernel = """
+extern "C" __global__ void __launch_bounds__(1024, 2) calls(const float* a, float* b) {
+  if (b[threadIdx.x] > 0.0f) apart(a, b);
+}
+"""
+    report = compile_report(SPILLS + function + kernel, "sm_90")
+    assert report.own_spill_bytes["spills"] == report.spill_bytes["spills"] > 500
+    assert report.own_spill_bytes["calls"] == 0 < report.spill_bytes["calls"]
+
+
 def test_options_reach_the_compiler():
     text = 'extern "C" __global__ void f(float* a) { a[0] = FACTOR; }'
     assert compile_report(text, "sm_80", ["-DFACTOR=2"]).registers.keys() == {"f"}

@@ -19,6 +19,8 @@ from tilefuse.dialects.parsing import parse_module
 from tilefuse.execution.warp_tile.attribute import WarpSchedule
 from tilefuse.lowering.abi import groups_of
 from tilefuse.passes import fit_registers, tile
+from tilefuse.passes import pipeline as pipeline_passes
+from tilefuse.passes.merge_versions import MergeVersions
 from tilefuse.passes.pipeline import new_context, run_passes, standard_passes
 from tilefuse.passes.side_by_side import SideBySide
 from tilefuse.passes.tile import REGISTER_NEEDS, Tile, add_register_need
@@ -154,6 +156,23 @@ def test_a_tile_that_spills_at_borders_alone_stays(monkeypatch, passes):
     # left to itself, and held to the schedule's blocks
     assert len(calls) == 2
     assert schedules(after.module) == schedules(made.module)
+
+
+@pytest.mark.parametrize("own", [0, 64])
+def test_versions_in_a_function_of_their_own_are_told_apart_by_the_report(monkeypatch, own):
+    monkeypatch.setattr(pipeline_passes, "_last_of_gpus", lambda: [MergeVersions(long=0)])
+    calls = []
+
+    def build(sources, arch, *, strict_float):
+        calls.extend(sources)
+        return cubins.Cubin(*(dict.fromkeys(sources, what) for what in (b"", 120, 64, 0, own)))
+
+    monkeypatch.setattr(cubins, "build", build)
+    made = Compiled(pipeline(), Settings(Backend("cuda", "h200"), options={"extent": (8192, 8192)}))
+    after = made.kernels(32, "sm_90")
+    # the version for the interior is not compiled by itself
+    assert not any("_inside" in name for name in calls)
+    assert (len(calls) == 2, schedules(after.module) == schedules(made.module)) == (own == 0, own == 0)
 
 
 def test_given_sizes_get_fewer_blocks_and_rows(monkeypatch):
