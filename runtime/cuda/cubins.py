@@ -40,11 +40,12 @@ def build(sources: Mapping[str, str], arch: str, *, strict_float: bool) -> Cubin
     know `arch`, BuildError if it refuses a source.
     """
     flags = options(strict_float)
+    figures = [figure.name for figure in fields(Cubin)]  # of which an entry has those of its day
     try:
         version = ".".join(map(str, nvrtc_version()))
 
         def packed(source: str) -> bytes:
-            path = cache.entry("cuda", cache.digest(_code(source), arch, version, *flags))
+            path = cache.entry("cuda", cache.digest(_code(source), arch, version, *flags, *figures))
             return cache.get_or_build(path, lambda: _compile(source, arch, flags))
 
         found = [packed(source) for source in sources.values()]
