@@ -32,8 +32,11 @@ EVEN = 8
 """Heights are multiples of this, so that tiles begin where stages of other scales have a row."""
 ROW_COST = 12.0
 """Vectors to begin a row of a stage, the one included that is computed again at its end."""
-TOGETHER = (1, 2)
-"""Rows of the output in one loop: boxes of 3x3 points take 0.94 of the time where compilers keep what was loaded."""
+TOGETHER = (1, 2, 3)
+"""Rows of the output in one loop: boxes of 3x3 points take 0.94 of the time of one row with two where compilers keep
+what was loaded, and 0.66 to 0.8 with three."""
+OF_SEVERAL = 2
+"""Rows in a loop over several stages, at most: registers hold no more."""
 LATE_BYTES = 4096
 """Of a row of an input or output, from where it begins, if strips are not as wide as the picture: the row before does
 not lead there, so that its page is not known, and nothing of it has been fetched ahead. A page, if rows lie two or
@@ -54,7 +57,11 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
     narrow = [ACROSS_WIDTH] if any(reads_across(facts.model.nodes[id], facts.members) for id in facts.members) else []
     places = {id: Placement(Level.Block, Memory.Shared) for id in facts.members if id != facts.output}
     streams = streams_output(facts, machine)
-    counts = [rolling_rows(facts, planes, together) for together in TOGETHER]
+    counts = [
+        rows
+        for rows in (rolling_rows(facts, planes, together) for together in TOGETHER)
+        if rows[facts.output].together <= OF_SEVERAL or all(len(ids) == 1 for ids in _loops(facts, rows))
+    ]
     for together, rows in zip(TOGETHER, counts if _shares_rows(facts, counts) else counts[:1], strict=False):
         for width in (*narrow, *_widths(columns)):
             kept = kept_bytes(facts, rows, width)

@@ -30,6 +30,7 @@ from tilefuse.execution.row_strip.model import RowStrip
 from tilefuse.execution.row_strip.order import most_alive, order_for_registers
 from tilefuse.execution.row_strip.rows import rolling_rows
 from tilefuse.passes.group_stages import _Costs
+from tilefuse.passes.pipeline import run_passes, standard_passes
 from tilefuse.passes.tile import Tile
 from tilefuse.runtime.compile.specialize import find_pipeline
 from tilefuse.runtime.program import compile_pipeline
@@ -512,3 +513,31 @@ def test_planes_apart_are_loops_of_their_own():
     out.bound(c, 0, 3)
     program = hl.Pipeline(out).compile("cpu", passes=small_strips(16, 5))
     assert "for (idx z_" in program.source()
+
+
+def nine_points(squares):
+    """Sums of nine points of a picture, and of their squares where asked for, which one loop computes."""
+    x, y = hl.Var("x"), hl.Var("y")
+    image = hl.BoundaryConditions.repeat_edge(hl.ImageParam(hl.Float(32), 2, "image"))
+    current = image
+    for step in range(4):
+        stage = hl.Func(f"sum_{step}")
+        places = [current[x + i, y + j] for j in (-1, 0, 1) for i in (-1, 0, 1)]
+        stage[x, y] = sum(places[1:], places[0])
+        if squares:
+            other = hl.Func(f"squares_{step}")
+            other[x, y] = sum((p * p for p in places[1:]), places[0] * places[0])
+            both = hl.Func(f"both_{step}")
+            both[x, y] = hl.sqrt(sum(f[x + i, y + j] for f in (stage, other) for j in (-1, 0, 1) for i in (-1, 0, 1)))
+            stage = both
+        current = stage
+    return hl.Pipeline(current)
+
+
+@pytest.mark.parametrize("squares", [False, True])
+def test_three_rows_of_one_stage_are_computed_in_a_loop(squares):
+    """Not of several stages, whose values would find no registers."""
+    module = run_passes(nine_points(squares).to_module(), standard_passes("emerald_rapids"))
+    text = str(module)
+    assert "row_strip" in text
+    assert ("together = 3" in text) == (not squares)
