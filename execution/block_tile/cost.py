@@ -23,8 +23,8 @@ from tilefuse.execution.across import across_cost
 from tilefuse.execution.block_order import deep_dimensions, loaded_alike
 from tilefuse.execution.block_tile.cached_inputs import CachedBox, cached_bytes, cached_inputs
 from tilefuse.execution.block_tile.candidate import BlockCandidate
-from tilefuse.execution.block_tile.features import BlockFeatures
-from tilefuse.execution.block_tile.loads import INDEX_COST, PHASE_COST, piece_loads, shared_loads
+from tilefuse.execution.block_tile.features import USUAL_BLOCKS, BlockFeatures
+from tilefuse.execution.block_tile.loads import INDEX_COST, PHASE_COST, Read, loads_of, times_of
 from tilefuse.execution.block_tile.placement import follows_one_to_one, holds_planes, place_stages, shared_bytes
 from tilefuse.execution.block_tile.registers import LiveValues, words
 from tilefuse.execution.block_tile.steps_cost import of_step
@@ -43,8 +43,10 @@ PHASE_ROWS = 4
 """Rows of a stage in shared memory that a thread computes together."""
 COPY_COST = 12.0
 """Instructions to copy an element that a block keeps to shared memory."""
-FEW_GATHERED = 16
-"""Loads for a point in x and y at computed places, up to which these count as those of other places do."""
+ROUNDED = 4.0
+"""Registers of a thread by which a compiler's count is rounded up, about."""
+CAUTIOUS = 4.0
+"""Registers more where all that a thread holds counts, or groups are compared."""
 GATHERED = 3.0
 """Instructions of each lane for a read, on a CPU, whose points for a vector do not lie side by side: one that holds all
 its coordinates inside of what it reads in every tile (`GeneralIndex`), one at `x / 2`. Each takes the place of one of
@@ -89,14 +91,13 @@ def _tile_candidates(
                 yield tuple(tile), tuple([tx, *([ty] if rank > 1 else []), *([1] * (rank - 2))]), vector
 
 
-_Offsets = tuple[tuple[int, ...], ...]
-
-
 class TileTerms:
     """Terms that schedules of one group as block tiles share, each computed once: several tile a picture alike, or
     give a thread the same points."""
 
-    def __init__(self, facts: GroupFacts, machine: Machine):
+    def __init__(self, facts: GroupFacts, machine: Machine, thorough: bool):
+        self.thorough = thorough
+        """Whether schedules are compared, and not groups."""
         self.model, self.members, self.output, self.follow = facts.model, facts.members, facts.output, facts.follow
         self.stored = self.model.stored(self.members)
         output = facts.model.nodes[facts.output]
@@ -109,8 +110,9 @@ class TileTerms:
         self.steps = math.prod(facts.box[facts.rank - facts.domain :]) if facts.domain else 1
         """Steps of that update."""
         self._cached: dict[tuple[int, ...], dict[SSAValue, CachedBox]] = {}
-        self._offsets: dict[int, list[tuple[int, _Offsets, bool]]] = {}
-        self._registers: dict[tuple[tuple[int, ...], tuple[int, ...]], float] = {}
+        self._reads: dict[tuple[int, bool], list[Read]] = {}
+        self._registers: dict[tuple[tuple[int, ...], tuple[int, ...], int], float] = {}
+        self._is_gpu = machine.is_gpu
         self._buffers = len({p for id in self.members for p in self.model.nodes[id].offsets} - set(self.members))
 
     def regions(self, tile: Sequence[int]) -> dict[int, Region]:
@@ -135,29 +137,32 @@ class TileTerms:
             self._places[key] = place_stages(self.model, self.members, self.output, self.follow, self.regions(key))
         return self._places[key]
 
-    def offsets(self, id: int, deep: int) -> list[tuple[int, _Offsets, int]]:
-        """(producer, offsets of reads, points that share each) of a member of which a thread has `deep` points beside
-        one another in the dimensions after x and y: what is read alike at all of them is loaded once."""
-        node = self.model.nodes[id]
-        if deep == 1:
-            return [(p, offsets, 1) for p, offsets in node.offsets.items()]
-        if id not in self._offsets:
-            found: dict[tuple[int, bool], list[tuple[int, ...]]] = {}
-            for a in node.accesses:
-                alike = all(isinstance(i, Index) and (i.var or 0) < 2 for i in a.indices)
+    def reads(self, id: int, deep: int) -> list[Read]:
+        """Reads of a member of which a thread has `deep` points beside one another in the dimensions after x and y.
+
+        What is read alike at all of these is loaded once.
+        """
+        key = (id, deep > 1)
+        if key not in self._reads:
+            found: dict[tuple[int, tuple[int, int], bool], set[tuple[int, ...]]] = {}
+            for a in self.model.nodes[id].accesses:
+                alike = deep > 1 and all(isinstance(i, Index) and (i.var or 0) < 2 for i in a.indices)
                 at = tuple(i.offset if isinstance(i, Index) else 0 for i in a.indices)
-                found.setdefault((a.producer, alike), []).append(at)
-            self._offsets[id] = [(p, tuple(offsets), alike) for (p, alike), offsets in found.items()]
-        return [(p, offsets, deep if alike else 1) for p, offsets, alike in self._offsets[id]]
+                times = times_of(a.indices) if self._is_gpu else (1, 1)  # on CPUs that is not measured yet
+                found.setdefault((a.producer, times, alike), set()).add(at)
+            self._reads[key] = [Read(p, tuple(sorted(at)), times, alike) for (p, times, alike), at in found.items()]
+        return self._reads[key]
 
-    def holds_multiples(self, micro: Sequence[int]) -> bool:
-        """Whether a thread has stages at multiples of its coordinates in registers: each of their values dies early."""
-        places = self.places(micro)
-        return any(p.memory is Memory.Register and not follows_one_to_one(self.follow[id]) for id, p in places.items())
+    def registers(self, tile: Sequence[int], threads: Sequence[int], micro: Sequence[int], held: float) -> float:
+        """The registers of a thread that computes `micro` points together, about: of values that live at one time.
 
-    def registers(self, tile: Sequence[int], micro: Sequence[int]) -> float:
-        """The registers of a thread that computes `micro` points together, about: of values that live at one time."""
-        key = (tuple(micro), tuple(tile[2:]))
+        Where groups are compared, and steps of updates computed, all that it holds counts, but for values of stages at
+        multiples of its coordinates, which die early: by the others' lives more would be fused than pays.
+        """
+        if self.update is not None or not (self.thorough or self._holds_multiples(micro)):
+            return held + math.prod(micro) * self.model.nodes[self.output].bytes / 4 * 2 + CAUTIOUS
+        rounds = tile[0] // threads[0] // micro[0] if self.thorough else 1
+        key = (tuple(micro), tuple(tile[2:]), rounds)
         if key not in self._registers:
             region, of_thread, places = self.regions(tile), self.regions(micro), self.places(micro)
             own = {id for id, place in places.items() if place.memory is Memory.Register} | {self.output}
@@ -170,8 +175,13 @@ class TileTerms:
                     rank = len(region[id].extents)
                     planes = region[id].extents[2:] if holds_planes(node, region[id]) else (1,) * (rank - 2)
                     found.add_phase(node, (micro[0], PHASE_ROWS, *planes)[:rank], own)
-            self._registers[key] = found.registers(len(micro), self._buffers)
-        return self._registers[key]
+            self._registers[key] = found.registers(len(micro), self._buffers, rounds)
+        return self._registers[key] + (0.0 if self.thorough else CAUTIOUS)
+
+    def _holds_multiples(self, micro: Sequence[int]) -> bool:
+        """Whether a thread has stages at multiples of its coordinates in registers."""
+        places = self.places(micro)
+        return any(p.memory is Memory.Register and not follows_one_to_one(self.follow[id]) for id, p in places.items())
 
     def stored_points(self, id: int, tile: Sequence[int]) -> int:
         """Points of a member that a tile stores."""
@@ -233,9 +243,10 @@ def _candidate(
         return None
     blocks = math.prod(-(-n // t) for n, t in zip(box, tile, strict=True))
     if of.update is None:
-        instructions, registers = _of_tile(of, machine, tile, threads, micro)
+        instructions, held, passes = _of_tile(of, machine, tile, threads, micro)
     else:
-        instructions, registers = of_step(of, tile, threads, micro, {of.model.node_of[source] for source in cached})
+        passes = 0.0
+        instructions, held = of_step(of, tile, threads, micro, {of.model.node_of[source] for source in cached})
     bytes = of.stored_bytes(tile) + of.loaded_bytes(tile, blocks)
     written_out = instructions / math.prod(threads)
     if of.update is not None:
@@ -243,12 +254,12 @@ def _candidate(
         blocks, bytes, instructions = blocks // of.steps, bytes * of.steps, instructions * of.steps
         instructions += sum(kept.elements for kept in cached.values()) * COPY_COST
     if machine.is_gpu:
-        registers += math.prod(micro) * of.model.nodes[of.output].bytes / 4 * 2
-        if of.update is None and of.holds_multiples(micro):
-            registers = of.registers(tile, micro)
-        resident = _resident_threads(machine, math.prod(threads), blocks, shared, registers)
+        count, registers = math.prod(threads), of.registers(tile, threads, micro, held)
+        resident = _resident_threads(machine, count, blocks, shared, registers)
+        counts = of.thorough and of.update is None
         found = BlockFeatures(
-            blocks=blocks, bytes=bytes, instructions=instructions, resident_threads=resident, one_by_one=piece == 1,
+            blocks=blocks, bytes=bytes, instructions=instructions, passes=passes, resident_threads=resident,
+            resident_blocks=max(resident, 1) / count if counts else USUAL_BLOCKS, one_by_one=piece == 1,
             written_out=written_out, steps=of.steps,
         )  # fmt: skip
     else:
@@ -264,7 +275,7 @@ def _resident_threads(machine: Machine, count: int, blocks: int, shared: int, re
     return min(
         machine.max_threads_per_core,
         count * (machine.fast_bytes_per_core // max(shared + 1024, 1)),
-        int(machine.registers_per_core // min(registers + 8, 255)) // count * count,
+        int(machine.registers_per_core // min(registers + ROUNDED, 255)) // count * count,
         count * 32,
         count * -(-blocks // machine.cores),
     )
@@ -276,13 +287,14 @@ def _of_tile(
     tile: Sequence[int],
     threads: Sequence[int],
     micro: Sequence[int],
-) -> tuple[float, float]:
-    """(instructions of all threads, registers of one) that a tile takes, beside the output's registers."""
+) -> tuple[float, float, float]:
+    """(instructions of all threads, registers of all that one holds beside the output, passes through the banks of
+    shared memory) that a tile takes."""
     model, output, inside = of.model, of.output, set(of.members)
     piece = micro[0] if machine.is_gpu and micro else 1
     together = micro if machine.is_gpu else [1] * len(tile)
     region, micro_regions, places = of.regions(tile), of.regions(together), of.places(together)
-    instructions, registers, most_ahead = 0.0, 24.0, 0
+    instructions, registers, most_ahead, passes = 0.0, 24.0, 0, 0.0
     for id in of.members:
         node = model.nodes[id]
         place = places.get(id)
@@ -301,19 +313,15 @@ def _of_tile(
         in_shared = place is not None and not in_registers
         planes_differ = not machine.is_gpu or (in_shared and not holds_planes(node, region[id]))
         deep = 1 if planes_differ else math.prod(of_thread.extents[2:])
-        ahead = 0
-        per_point = node.instructions - node.shared_instructions * (deep - 1) / deep
-        for p, offsets, alike in of.offsets(id, deep):
-            from_register = p in inside and places[p].memory is Memory.Register
-            if not from_register:
-                shared_rows = rows[1] if len(rows) > 1 else 1
-                loads, values = 0.0, 0
-                if piece > 1:
-                    loads, values = piece_loads(offsets, piece, shared_rows, model.nodes[p].element_bytes[0])
-                    ahead += values if id == output or in_registers else 0
-                    if deep * (gathered := _computed_places(node, p)) > FEW_GATHERED:
-                        loads = float(gathered)  # of several points side by side, each has its own
-                per_point += (loads or shared_loads(offsets, shared_rows)) * (1 + INDEX_COST) / alike
+        per_point, ahead = node.instructions - node.shared_instructions * (deep - 1) / deep, 0
+        together_rows = rows[1] if len(rows) > 1 else 1
+        for read in of.reads(id, deep):
+            p = read.producer
+            if p not in inside or places[p].memory is not Memory.Register:
+                found = loads_of(node, read, piece, together_rows, deep, model.nodes[p].element_bytes[0])
+                per_point += found.loads * (1 + INDEX_COST)
+                passes += points * found.passes if p in inside else 0
+                ahead += found.values if id == output or in_registers else 0
         # what another stage has loaded is gone by then
         most_ahead = max(most_ahead, ahead)
         if not machine.is_gpu:
@@ -324,13 +332,7 @@ def _of_tile(
             instructions += kept * (1 + INDEX_COST) / piece
             # what is in shared memory is loaded from there
             instructions += kept if id != output and not in_registers else 0
-    return instructions, registers + most_ahead
-
-
-def _computed_places(node: Node, producer: int) -> int:
-    """Reads of a producer at places that do not follow the reader's points."""
-    reads = (access.indices for access in node.accesses if access.producer == producer)
-    return sum(any(isinstance(i, GeneralIndex) for i in indices) for indices in reads)
+    return instructions, registers + most_ahead, passes
 
 
 def _gathers(node: Node) -> int:
@@ -398,7 +400,7 @@ def block_candidates(facts: GroupFacts, machine: Machine, thorough: bool) -> Ite
         return
     model, output = facts.model, facts.output
     align = alignment(facts.follow, facts.rank)
-    tiles = TileTerms(facts, machine)
+    tiles = TileTerms(facts, machine, thorough)
     bytes = model.nodes[output].bytes
     # of the domain of an update a tile has one point after the other
     pure, steps = facts.rank - facts.domain, (1,) * facts.domain

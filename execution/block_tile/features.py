@@ -9,6 +9,13 @@ from tilefuse.execution.features import Features
 
 RESIDENT_THREADS = 640
 """Threads per multiprocessor from which latency is hidden."""
+FEW_BLOCKS = 0.2
+"""Share of its time that a kernel takes longer with one resident block than with many, whatever their threads: a block
+that ends leaves its place idle until the next one has loaded."""
+USUAL_BLOCKS = 4.0
+"""Resident blocks of the kernels that the times were fitted to."""
+PASS = 4.0
+"""Instructions of a warp in the time of its pass through the banks of shared memory."""
 BLOCK_MEMORY = 1.15
 """Memory time over the roofline where threads move one point at a time."""
 ISSUE_OVERHEAD = 1.2
@@ -39,6 +46,10 @@ class BlockFeatures(Features):
     """Whether threads move one point at a time."""
     written_out: float = 0.0
     """Instructions of a thread: straight-line code, on a GPU."""
+    resident_blocks: float = USUAL_BLOCKS
+    """Of a multiprocessor."""
+    passes: float = 0.0
+    """Passes of the warps of a tile through the banks of shared memory, for each lane."""
     steps: int = 1
     """Of an update that a block computes one after the other."""
     at_border: float = 0.0
@@ -46,9 +57,10 @@ class BlockFeatures(Features):
 
     def analytical(self, machine: Machine) -> float:
         memory = self.blocks * self.bytes / machine.bytes_per_us
-        compute = self.blocks * self.instructions / machine.instructions_per_us
+        compute = self.blocks * max(self.instructions, PASS * self.passes) / machine.instructions_per_us
         if machine.is_gpu:
             slow = max(1.0, RESIDENT_THREADS / max(self.resident_threads, 1)) ** 0.5
+            slow *= 1.0 + FEW_BLOCKS * (1 / self.resident_blocks - 1 / USUAL_BLOCKS)
             # of 15 tiles that compute the steps of an update the cheapest was not flattered
             flattered, memory_flattered = (FLATTERED, FLATTERED_MEMORY) if self.steps == 1 else (1.0, 1.0)
             memory = memory * (BLOCK_MEMORY if self.one_by_one else 1.0) * slow * memory_flattered

@@ -44,11 +44,13 @@ class LiveValues:
         """Count the values of a thread that computes points of a stage for shared memory."""
         self.in_phase = max(self.in_phase, sum(loaded(node, points, kept)) + math.prod(points) * words(node))
 
-    def registers(self, rank: int, buffers: int) -> float:
-        """The registers that a CUDA compiler takes, about: fitted to NVRTC's reports (benchmarks/results)."""
-        own = (
-            STORED * self.stored + LOADED * min(self.loaded, MOST_LOADED) + GATHERED * min(self.gathered, MOST_GATHERED)
-        )
+    def registers(self, rank: int, buffers: int, rounds: int = 1) -> float:
+        """The registers that a CUDA compiler takes, about: fitted to NVRTC's reports (benchmarks/results).
+
+        `rounds`: how often the thread computes as many points further along x; their loads and stores overlap.
+        """
+        own = STORED * self.stored * rounds + LOADED * min(self.loaded * rounds, MOST_LOADED)
+        own += GATHERED * min(self.gathered, MOST_GATHERED)
         phase = IN_PHASE * min(self.in_phase, MOST_IN_PHASE)
         return BESIDE + OF_DIMENSION * rank + OF_BUFFER * buffers + max(own, phase) + BESIDE_LONGER * min(own, phase)
 
