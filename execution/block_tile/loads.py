@@ -84,6 +84,8 @@ def warp_passes(reads: Reads, piece: int, rows_per_thread: int, bytes: int, time
 
     These read shared memory at `reads` from `times` their own coordinates.
     """
+    if not all(reads):
+        return 1 / (piece * rows_per_thread)  # one value, which all lanes get at once
     windows: dict[tuple[int, ...], set[int]] = {}
     for x, *rest in reads:
         for j in range(rows_per_thread):

@@ -38,6 +38,11 @@ def test_lanes_at_twice_their_coordinates_meet():
     assert warp_passes(TRIPLE, 4, 1, 4, (2, 1)) == (8 + 8 + 8) / 4
 
 
+def test_lanes_get_a_value_without_dimensions_at_once():
+    assert warp_passes(((),), 1, 1, 4, (1, 1)) == 1
+    assert warp_passes(((),), 4, 2, 4, (1, 1)) == 1 / 8
+
+
 def test_points_at_twice_their_coordinates_share_less():
     assert shared_loads(((0, -1), (0, 0), (0, 1)), 4) == 6 / 4
     assert shared_loads(((0, -1), (0, 0), (0, 1)), 4, 2) == 9 / 4
