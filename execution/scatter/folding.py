@@ -120,6 +120,7 @@ class _Folding(ScatterKernel):
             with e.loop(self.blocks, "b") as b:
                 self._add(number, total, e.load(left, [self.point, b, i]))
             buffer = self.function.old(number)
-            index = buffer.index(position, e)
-            new = combined(way, element, e.load(buffer.memref, index), e.load(total, [0]))
-            e.store(e.op(new), buffer.memref, index)
+            with e.when(box.in_memory(e, position, buffer)):
+                index = buffer.index(position, e)
+                new = combined(way, element, e.load(buffer.memref, index), e.load(total, [0]))
+                e.store(e.op(new), buffer.memref, index)

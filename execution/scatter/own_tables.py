@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from typing import cast
 
 from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
+from tilefuse.analysis.access import reads
 from tilefuse.dialects.img.combiners import combined
-from tilefuse.dialects.img.ops import SET, GroupOp
+from tilefuse.dialects.img.ops import SET, GroupOp, StageOp
 from tilefuse.dialects.img.types import FuncType, storage_type
 from tilefuse.execution.scatter.attribute import ScatterSchedule
 from tilefuse.execution.scatter.table import window
@@ -58,7 +60,7 @@ class _OwnTables:
             self._accumulate()
             if self.function.initial is None:
                 with e.loop(self.box.size, "i") as i:
-                    self._each_point(lambda k, pure: self._to_memory(k, i, self.box.position(e, i, pure)))
+                    self._each_point(lambda k, pure: self._give_back(k, i, pure))
             else:
                 self._each_point(self._store_all)
         return self.function.finished()
@@ -85,9 +87,11 @@ class _OwnTables:
 
     def _start(self, k: int, i: Num, pure: dict[int, Num]) -> None:
         """An element of a table takes its initial value."""
-        found = Ends(self.function).start_at(self.box.position(self.e, i, pure))
-        for table, value in zip(self.tables, found, strict=True):
-            self.e.store(value, table, self._place(i, k))
+        position, ends = self.box.position(self.e, i, pure), Ends(self.function)
+        loads = ends.initial is None or any(reads(cast(StageOp, ends.initial.of)))
+        with self.e.when(self._in_memory(position) if loads else None):
+            for table, value in zip(self.tables, ends.start_at(position), strict=True):
+                self.e.store(value, table, self._place(i, k))
 
     def _accumulate(self) -> None:
         """The points of the domain, in order, change the tables."""
@@ -107,6 +111,15 @@ class _OwnTables:
                         if way != SET:
                             new = e.op(combined(way, element, e.load(table, at), new))
                         e.store(new, table, at)
+
+    def _give_back(self, k: int, i: Num, pure: dict[int, Num]) -> None:
+        """Store an element of each table in memory, unless it lies outside of the array."""
+        position = self.box.position(self.e, i, pure)
+        with self.e.when(self._in_memory(position)):
+            self._to_memory(k, i, position)
+
+    def _in_memory(self, position: Sequence[Num]) -> SSAValue | None:
+        return self.box.in_memory(self.e, position, self.function.targets[0])
 
     def _to_memory(self, k: int, i: Num, position: Sequence[Num]) -> None:
         """An element of each table goes where it belongs."""

@@ -16,6 +16,7 @@ from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import UpdateOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.lowering.emit import Emitter, Num
+from tilefuse.lowering.reads import KernelBuffer
 from tilefuse.targets.limits import STATIC_SHARED_LIMIT
 
 STATIC_TABLES = STATIC_SHARED_LIMIT - 16
@@ -55,6 +56,13 @@ class TableWindow:
             number, rest = e.div_rem(number, extent)
             where[d] = e.add(rest, low)
         return [where[d] for d in range(len(where))]
+
+    def in_memory(self, e: Emitter, position: Sequence[Num], buffer: KernelBuffer) -> SSAValue | None:
+        """Whether a buffer holds an element: calls whose domain or parameters reach less of the window have less."""
+        found: SSAValue | None = None
+        for d in self.dims:
+            found = e.both(found, e.within(e.sub(position[d], buffer.mins[d]), buffer.extent(d, e)))
+        return found
 
 
 def window(update: UpdateOp) -> TableWindow | None:

@@ -1,9 +1,9 @@
 """Bits, shifts, divisions towards zero, and the classes of floats: Halide's values on every back end."""
 
-import as_halide
+import beside_halide
 import numpy as np
 import pytest
-from as_halide import INTEGERS, pairs
+from beside_halide import INTEGERS, pairs
 
 import tilefuse
 
@@ -43,15 +43,15 @@ def names(type):
 @pytest.mark.parametrize("type", INTEGERS)
 def test_evaluator(type):
     arrays = pairs(type, type)
-    as_halide.assert_same(
-        as_halide.by_us(arrays, values, "reference"), as_halide.by_halide(arrays, values), names(type), type
+    beside_halide.assert_same(
+        beside_halide.by_us(arrays, values, "reference"), beside_halide.by_halide(arrays, values), names(type), type
     )
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("type", INTEGERS)
 def test_back_ends(type, monkeypatch, tmp_path):
-    as_halide.assert_back_ends_agree(pairs(type, type), values, names(type), type, monkeypatch, tmp_path)
+    beside_halide.assert_back_ends_agree(pairs(type, type), values, names(type), type, monkeypatch, tmp_path)
 
 
 def test_bits_of_a_bool(monkeypatch, tmp_path):
@@ -60,9 +60,9 @@ def test_bits_of_a_bool(monkeypatch, tmp_path):
 
     arrays = pairs("bool", "bool")
     labels = ["popcount", "count_leading_zeros", "count_trailing_zeros"]
-    ours = as_halide.by_us(arrays, of_bools, "reference")
-    as_halide.assert_same(ours, as_halide.by_halide(arrays, of_bools), labels, "bool")
-    as_halide.assert_back_ends_agree(arrays, of_bools, labels, "bool", monkeypatch, tmp_path)
+    ours = beside_halide.by_us(arrays, of_bools, "reference")
+    beside_halide.assert_same(ours, beside_halide.by_halide(arrays, of_bools), labels, "bool")
+    beside_halide.assert_back_ends_agree(arrays, of_bools, labels, "bool", monkeypatch, tmp_path)
 
 
 def test_the_least_number_by_minus_one_wraps():
@@ -70,10 +70,10 @@ def test_the_least_number_by_minus_one_wraps():
         return [hl.div_round_to_zero(a, b), hl.mod_round_to_zero(a, b)]
 
     for type in ("i8", "i16", "i32", "i64"):
-        dtype = as_halide.DTYPES[type]
+        dtype = beside_halide.DTYPES[type]
         arrays = [np.array([np.iinfo(dtype).min, 5], dtype), np.array([-1, -1], dtype)]
         for target in ("reference", "cpu"):
-            quotients, rests = as_halide.by_us(arrays, divided, target)
+            quotients, rests = beside_halide.by_us(arrays, divided, target)
             assert (quotients.tolist(), rests.tolist()) == ([np.iinfo(dtype).min, -5], [0, 0]), (type, target)
 
 
@@ -85,7 +85,7 @@ def test_division_by_zero_gives_zero():
         a, _ = pairs(type, type)
         arrays = [a, np.zeros_like(a)]
         for target in ("reference", "cpu"):
-            for found in as_halide.by_us(arrays, by_zero, target):
+            for found in beside_halide.by_us(arrays, by_zero, target):
                 assert not found.any(), (type, target)
 
 
@@ -94,27 +94,27 @@ def test_classes_of_floats(type, monkeypatch, tmp_path):
     def classes(hl, a):
         return [hl.u8(f(a)) for f in (hl.is_nan, hl.is_inf, hl.is_finite)]
 
-    dtype = as_halide.DTYPES[type]
+    dtype = beside_halide.DTYPES[type]
     limits = np.finfo(dtype)
     array = np.array(
         [0.0, -0.0, 1.5, np.inf, -np.inf, np.nan, limits.max, limits.min, limits.smallest_subnormal], dtype
     )
     labels = ["is_nan", "is_inf", "is_finite"]
-    ours = as_halide.by_us([array], classes, "reference")
-    as_halide.assert_same(ours, as_halide.by_halide([array], classes), labels, type)
-    as_halide.assert_back_ends_agree([array], classes, labels, type, monkeypatch, tmp_path)
+    ours = beside_halide.by_us([array], classes, "reference")
+    beside_halide.assert_same(ours, beside_halide.by_halide([array], classes), labels, type)
+    beside_halide.assert_back_ends_agree([array], classes, labels, type, monkeypatch, tmp_path)
 
 
 @pytest.mark.parametrize(("type", "integer"), [("f16", "u16"), ("f32", "i32"), ("f64", "u64"), ("f32", "u32")])
 def test_bits_of_floats(type, integer, monkeypatch, tmp_path):
     def bits(hl, a):
-        whole = hl.reinterpret(as_halide.type_of(hl, integer), a)
+        whole = hl.reinterpret(beside_halide.type_of(hl, integer), a)
         return [whole, hl.reinterpret(a.type(), whole ^ 5)]
 
-    array = np.array(as_halide.edge_values(type), as_halide.DTYPES[type])
-    ours = as_halide.by_us([array], bits, "reference")
-    as_halide.assert_same(ours, as_halide.by_halide([array], bits), ["as integer", "and back"], type)
-    as_halide.assert_back_ends_agree([array], bits, ["as integer", "and back"], type, monkeypatch, tmp_path)
+    array = np.array(beside_halide.edge_values(type), beside_halide.DTYPES[type])
+    ours = beside_halide.by_us([array], bits, "reference")
+    beside_halide.assert_same(ours, beside_halide.by_halide([array], bits), ["as integer", "and back"], type)
+    beside_halide.assert_back_ends_agree([array], bits, ["as integer", "and back"], type, monkeypatch, tmp_path)
 
 
 def test_bits_of_one_half_as_the_other():
@@ -145,6 +145,6 @@ def test_bits_of_one_half_as_the_other():
 )
 def test_errors(text, message):
     x = tilefuse.Var("x")
-    given = {n: tilefuse.cast(as_halide.type_of(tilefuse, n), x) for n in [*INTEGERS, "f32"]}
+    given = {n: tilefuse.cast(beside_halide.type_of(tilefuse, n), x) for n in [*INTEGERS, "f32"]}
     with pytest.raises(tilefuse.PipelineError, match=message):
         eval(text, {"hl": tilefuse, **given})

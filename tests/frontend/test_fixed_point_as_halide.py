@@ -1,8 +1,8 @@
 """Saturating, widening, halving and rounding arithmetic: Halide's values, to the bit, on every back end."""
 
-import as_halide
+import beside_halide
 import pytest
-from as_halide import INTEGERS, pairs
+from beside_halide import INTEGERS, pairs
 
 import tilefuse
 
@@ -62,8 +62,11 @@ PAIRS = [(t, t) for t in INTEGERS] + MIXED
 def test_evaluator(first, second):
     values, names = values_of(first, second)
     arrays = pairs(first, second)
-    as_halide.assert_same(
-        as_halide.by_us(arrays, values, "reference"), as_halide.by_halide(arrays, values), names, f"{first} {second}"
+    beside_halide.assert_same(
+        beside_halide.by_us(arrays, values, "reference"),
+        beside_halide.by_halide(arrays, values),
+        names,
+        f"{first} {second}",
     )
 
 
@@ -72,7 +75,7 @@ def test_evaluator(first, second):
 def test_back_ends(first, second, monkeypatch, tmp_path):
     values, names = values_of(first, second)
     arrays = pairs(first, second)
-    as_halide.assert_back_ends_agree(arrays, values, names, f"{first} {second}", monkeypatch, tmp_path)
+    beside_halide.assert_back_ends_agree(arrays, values, names, f"{first} {second}", monkeypatch, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -92,6 +95,6 @@ def test_back_ends(first, second, monkeypatch, tmp_path):
 )
 def test_errors(text, message):
     x = tilefuse.Var("x")
-    names = {n: tilefuse.cast(as_halide.type_of(tilefuse, n), x) for n in [*INTEGERS, "f32"]}
+    names = {n: tilefuse.cast(beside_halide.type_of(tilefuse, n), x) for n in [*INTEGERS, "f32"]}
     with pytest.raises(tilefuse.PipelineError, match=message):
         eval(text, {"hl": tilefuse, **names})

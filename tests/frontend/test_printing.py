@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 
-import as_halide
+import beside_halide
 import numpy as np
 import pytest
 from emulated_cuda import emulate
@@ -98,8 +98,8 @@ def test_values_pass_through(monkeypatch, tmp_path):
     def printed(hl, a, b):
         return [hl.print_when(a > b, a * b) + b, hl.print_when(hl.Expr(False), b)]
 
-    arrays = as_halide.pairs("i16", "i16")
-    lines_of(lambda: as_halide.assert_back_ends_agree(arrays, printed, ["+", "b"], "print", monkeypatch, tmp_path))
+    arrays = beside_halide.pairs("i16", "i16")
+    lines_of(lambda: beside_halide.assert_back_ends_agree(arrays, printed, ["+", "b"], "print", monkeypatch, tmp_path))
 
 
 def test_the_gpus_compiler_takes_it():

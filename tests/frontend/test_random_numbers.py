@@ -1,6 +1,6 @@
 """Random numbers: functions of seed and coordinates, the same on every back end, in every schedule; spread evenly."""
 
-import as_halide
+import beside_halide
 import numpy as np
 import pytest
 from emulated_cuda import emulate
@@ -49,11 +49,11 @@ def test_kinds(monkeypatch, tmp_path):
         return [hl.random_uint(seed), hl.random_int(seed), hl.random_float(seed), hl.random_float(3)]
 
     names = ["uint", "int", "float", "constant seed"]
-    whole, signed, fraction, _ = as_halide.by_us(seeds, kinds, "reference")
+    whole, signed, fraction, _ = beside_halide.by_us(seeds, kinds, "reference")
     np.testing.assert_array_equal(whole, [number(int(s), x) for x, s in enumerate(seeds[0])])
     np.testing.assert_array_equal(signed, whole.view(np.int32))
     np.testing.assert_array_equal(fraction, ((whole >> 8) / 2.0**24).astype(np.float32))
-    as_halide.assert_back_ends_agree(seeds, kinds, names, "kinds", monkeypatch, tmp_path)
+    beside_halide.assert_back_ends_agree(seeds, kinds, names, "kinds", monkeypatch, tmp_path)
 
 
 def test_calls_without_a_seed_differ_and_one_call_is_one_number():

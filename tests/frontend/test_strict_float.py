@@ -1,6 +1,6 @@
 """`strict_float(e)`: the operations of one expression are rounded one by one, whatever the compilers may contract."""
 
-import as_halide
+import beside_halide
 import numpy as np
 import pytest
 
@@ -23,12 +23,12 @@ NAMES = ["a * b + c", "c - a * b", "%"]
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_every_operation_is_rounded(dtype, monkeypatch, tmp_path):
     given = arrays(dtype)
-    pipeline = hl.Pipeline(as_halide.define(hl, given, combined))
+    pipeline = hl.Pipeline(beside_halide.define(hl, given, combined))
     inputs = {f"in_{i}": array for i, array in enumerate(given)}
     # without strict_float=True
     found = pipeline.compile(target="cpu")(**inputs)
-    as_halide.assert_same(found, as_halide.by_us(given, combined, "reference"), NAMES, f"cpu: {dtype}")
-    as_halide.assert_back_ends_agree(given, combined, NAMES, dtype, monkeypatch, tmp_path)
+    beside_halide.assert_same(found, beside_halide.by_us(given, combined, "reference"), NAMES, f"cpu: {dtype}")
+    beside_halide.assert_back_ends_agree(given, combined, NAMES, dtype, monkeypatch, tmp_path)
 
 
 def test_what_stands_outside_may_be_contracted():
@@ -37,7 +37,7 @@ def test_what_stands_outside_may_be_contracted():
     def both(h, a, b, c):
         return [h.strict_float(a * b + c), a * c + b]
 
-    source = hl.Pipeline(as_halide.define(hl, given, both)).compile(target="cuda:sm_90").source()
+    source = hl.Pipeline(beside_halide.define(hl, given, both)).compile(target="cuda:sm_90").source()
     assert source.count("__fmul_rn(") == 1 == source.count("__fadd_rn(")
     assert " * " in source.split("__global__")[1]
 

@@ -1,9 +1,9 @@
 """Every pair of types: arithmetic, comparisons, choices and casts are Halide's, and the same on every back end."""
 
-import as_halide
+import beside_halide
 import numpy as np
 import pytest
-from as_halide import INTEGERS
+from beside_halide import INTEGERS
 
 halide = pytest.importorskip("halide")
 
@@ -22,7 +22,7 @@ EXPRESSIONS = {
     "min": lambda hl, a, b: hl.min(a, b),
     "max": lambda hl, a, b: hl.max(a, b),
     "select": lambda hl, a, b: hl.select(a > b, hl.cast(b.type(), hl.clamp(a, 0, 1)), b),
-    "cast": lambda hl, a, b: hl.cast(b.type(), as_halide.castable(hl, a, b.type())),
+    "cast": lambda hl, a, b: hl.cast(b.type(), beside_halide.castable(hl, a, b.type())),
     "saturating_cast": lambda hl, a, b: hl.saturating_cast(b.type(), a),
 }
 
@@ -46,22 +46,22 @@ def expression_names(first, second):
 
 def grid(first, seconds):
     """Values of the first type, and of each other, so that every pair of edge values meets."""
-    own = as_halide.edge_values(first)
-    longest = max(len(as_halide.edge_values(s)) for s in seconds)
-    arrays = [np.repeat(as_halide.stored(own, first), longest)]
+    own = beside_halide.edge_values(first)
+    longest = max(len(beside_halide.edge_values(s)) for s in seconds)
+    arrays = [np.repeat(beside_halide.stored(own, first), longest)]
     for second in seconds:
-        others = as_halide.stored(as_halide.edge_values(second), second)
+        others = beside_halide.stored(beside_halide.edge_values(second), second)
         arrays.append(np.tile(np.resize(others, longest), len(own)))
     return arrays
 
 
 def values_of(first, seconds):
     def values(hl, *pixels):
-        a = as_halide.taken(hl, pixels[0], first)
+        a = beside_halide.taken(hl, pixels[0], first)
         found = []
         for second, pixel in zip(seconds, pixels[1:], strict=True):
-            b = as_halide.taken(hl, pixel, second)
-            found += [as_halide.given(hl, EXPRESSIONS[n](hl, a, b)) for n in expression_names(first, second)]
+            b = beside_halide.taken(hl, pixel, second)
+            found += [beside_halide.given(hl, EXPRESSIONS[n](hl, a, b)) for n in expression_names(first, second)]
         return found
 
     return values, [f"{first} {n} {second}" for second in seconds for n in expression_names(first, second)]
@@ -73,8 +73,8 @@ def values_of(first, seconds):
 def test_evaluator(first, seconds):
     arrays = grid(first, seconds)
     values, names = values_of(first, seconds)
-    ours = as_halide.by_us(arrays, values, "reference")
-    as_halide.assert_same(ours, as_halide.by_halide(arrays, values), names, "reference")
+    ours = beside_halide.by_us(arrays, values, "reference")
+    beside_halide.assert_same(ours, beside_halide.by_halide(arrays, values), names, "reference")
 
 
 @pytest.mark.sweep
@@ -82,7 +82,7 @@ def test_evaluator(first, seconds):
 @pytest.mark.parametrize("seconds", [TYPES[:5], TYPES[5:9], TYPES[9:]], ids=["small", "wide", "floats"])
 def test_back_ends(first, seconds, monkeypatch, tmp_path):
     values, names = values_of(first, seconds)
-    as_halide.assert_back_ends_agree(grid(first, seconds), values, names, first, monkeypatch, tmp_path)
+    beside_halide.assert_back_ends_agree(grid(first, seconds), values, names, first, monkeypatch, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -100,6 +100,6 @@ def test_integers_are_rounded_to_bfloat16_once(type, number, expected, monkeypat
     def rounded(hl, a):
         return [hl.f32(hl.cast(hl.BFloat(16), a))]
 
-    arrays = [np.full(5, number, as_halide.DTYPES[type])]
-    assert as_halide.by_us(arrays, rounded, "reference")[0].tolist() == [expected] * 5
-    as_halide.assert_back_ends_agree(arrays, rounded, ["bf16"], type, monkeypatch, tmp_path)
+    arrays = [np.full(5, number, beside_halide.DTYPES[type])]
+    assert beside_halide.by_us(arrays, rounded, "reference")[0].tolist() == [expected] * 5
+    beside_halide.assert_back_ends_agree(arrays, rounded, ["bf16"], type, monkeypatch, tmp_path)
