@@ -2,15 +2,12 @@
 
 from collections import Counter
 
-import pytest
 from random_mutations import check
 
 
-@pytest.mark.sweep
-@pytest.mark.parametrize("block", range(2))
-def test_mutated_texts(block):
+def test_mutated_texts():
     counts = Counter()
-    for seed in range(50 * block, 50 * block + 50):
+    for seed in range(150):
         counts.update(check(seed))
-    assert counts["taken"]
+    assert counts["taken"]  # about one in thirty
     assert counts["refused"]
