@@ -37,9 +37,9 @@ def child(name: str, target: str) -> dict[str, Any]:
     import tilefuse
 
     tilefuse.Pipeline  # the vocabulary is loaded when first used
-    from tilefuse.importing import quick_imports
+    from tilefuse.collector import collector_off
 
-    with quick_imports():  # as in Pipeline.compile, which imports the rest otherwise
+    with collector_off():  # as in Pipeline.compile, which imports the rest otherwise
         from tilefuse.runtime.compile import compiled
         from tilefuse.runtime.cpu import c_compiler
         from tilefuse.runtime.cuda import cubins, devices

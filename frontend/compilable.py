@@ -11,7 +11,6 @@ from tilefuse.collector import collector_off
 from tilefuse.frontend.inputs import Image, Param
 from tilefuse.frontend.target import Target, target_name
 from tilefuse.frontend.types import Type
-from tilefuse.importing import quick_imports
 
 
 class Compilable:
@@ -43,8 +42,7 @@ class Compilable:
         return self._compiled(self.to_module(name), target, options)
 
     def _compiled(self, module: ModuleOp, target: str | Target, options: Mapping[str, Any]) -> Any:
-        with quick_imports():
-            from tilefuse.runtime.program import compile_pipeline
+        from tilefuse.runtime.program import compile_pipeline
 
         return compile_pipeline(module, target=target_name(target), **options)
 

@@ -18,9 +18,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(name)
     if name == "imageio":
         return import_module("tilefuse.imageio")
-    from tilefuse.importing import quick_imports
+    from tilefuse.collector import collector_off
 
-    with quick_imports():
+    with collector_off():
         vocabulary = import_module("tilefuse.frontend")
     if name == "__all__" or name in vocabulary.__all__:
         return getattr(vocabulary, name)
