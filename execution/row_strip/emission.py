@@ -249,9 +249,7 @@ class StripBody:
         for value, (target, index) in zip(values, places, strict=True):
             e.store(value, target, index)
 
-    def _places(
-        self, tile: TileContext, stage: StageOp, at: list[Num], s: Num
-    ) -> list[tuple[SSAValue, list[SSAValue]]]:
+    def _places(self, tile: TileContext, stage: StageOp, at: list[Num], s: Num) -> list[Place]:
         """The memref and the indices that each value of a stage at a point goes to."""
         e, rows = self.e, self.rows[stage]
         if stage is not self.group.anchor:

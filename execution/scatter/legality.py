@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType
 
-from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.dialects.memref_atomics import WIDTHS
 from tilefuse.execution.scatter.table import table_bytes, window
@@ -27,11 +26,6 @@ NOTHING = "its domain has no points"
 """A table would be of places that nothing needs."""
 
 
-def _is_over_nothing(update: UpdateOp) -> bool:
-    extents = (integer_constant(axis.extent) for axis in update.domain)
-    return any(extent is not None and extent <= 0 for extent in extents)
-
-
 def why_not_own(facts: GroupFacts) -> str | None:
     """Why the threads of an update cannot have tables of their own."""
     update = facts.update.update
@@ -44,7 +38,7 @@ def why_not_own(facts: GroupFacts) -> str | None:
 
 def why_no_own_tables(update: UpdateOp) -> str | None:
     """Why there is no table for each pure point of an update."""
-    if _is_over_nothing(update):
+    if update.is_over_nothing:
         return NOTHING
     box = window(update)
     if not update.pure or not update.domain or box is None:
@@ -60,7 +54,7 @@ def why_not_fold(facts: GroupFacts) -> str | None:
         return ORDERED
     if facts.beside:
         return BESIDE
-    if _is_over_nothing(update):
+    if update.is_over_nothing:
         return NOTHING
     for old in update.olds:
         element = cast(FuncType, old.type).element

@@ -146,6 +146,12 @@ class UpdateOp(IRDLOperation):
         return [DomainAxis(*dimension) for dimension in zip(own, self.mins, self.extents, strict=True)]
 
     @property
+    def is_over_nothing(self) -> bool:
+        """Whether the reduction domain surely has no points, by a constant extent."""
+        extents = (integer_constant(axis.extent) for axis in self.domain)
+        return any(extent is not None and extent <= 0 for extent in extents)
+
+    @property
     def currents(self) -> list[BlockArgument]:
         """The functions as they stand at a point of the domain."""
         return list(self.body.block.args[len(self.coordinates) :])
@@ -344,9 +350,8 @@ class DropEmptyUpdate(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: UpdateOp, rewriter: PatternRewriter) -> None:
-        extents = [integer_constant(axis.extent) for axis in op.domain]
         parent = op.parent_op()
-        if all(extent is None or extent > 0 for extent in extents) or parent is None:
+        if not op.is_over_nothing or parent is None:
             return
         if parent.name != "img.pipeline":  # a group has its schedule
             return
