@@ -20,6 +20,7 @@ Offset = tuple[int, ...]
 
 _CASTS = (arith.ExtUIOp, arith.ExtSIOp, arith.ExtFOp, arith.SIToFPOp, arith.UIToFPOp)
 _SUMS = (arith.AddiOp, arith.SubiOp, arith.AddfOp, arith.SubfOp)
+_LINEAR = (*_SUMS, arith.NegfOp, arith.MuliOp, arith.MulfOp, arith.DivfOp, arith.ShLIOp)
 _SAME = 4e-7
 """Largest distance, relative to the largest, of coefficients of floats from a product: they were rounded to f32."""
 
@@ -133,7 +134,7 @@ def _constant(value: SSAValue) -> Number | None:
 
 def _linear_operands(op: Operation) -> list[tuple[SSAValue, Number]] | None:
     """The operands that the result of `op` is linear in, with their factors; None if it is none such."""
-    if is_strict(op):
+    if not isinstance(op, _LINEAR) or is_strict(op):
         return None
     match op:
         case arith.AddiOp() | arith.AddfOp():

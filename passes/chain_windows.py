@@ -205,6 +205,8 @@ def window_of(stage: StageOp) -> SumWindow | None:
         return None
     found: dict[int, dict[Hashable, _Term]] = {}
     leaves = list(_leaves(yielded.values[0], combiner))
+    if len(leaves) < LEAST_COLUMNS:
+        return None
     for value in leaves:
         term = _term(stage, value)
         if term is None:

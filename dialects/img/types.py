@@ -21,12 +21,14 @@ MAX_RANK = 8
 
 ui8, ui16, ui32, ui64 = (IntegerType(w, Signedness.UNSIGNED) for w in INTEGER_WIDTHS)
 si8, si16, si32, si64 = (IntegerType(w, Signedness.SIGNED) for w in INTEGER_WIDTHS)
+_SIGNLESS = {w: IntegerType(w) for w in INTEGER_WIDTHS}  # made once: verification asks at every read
 
 
 def storage_type(element: Attribute) -> Attribute:
     """The type that arith computes in for pixels of type `element`: `ui8` -> `i8`, `f32` -> `f32`."""
     if isinstance(element, IntegerType) and element.signedness.data != Signedness.SIGNLESS:
-        return IntegerType(element.width.data)
+        width = element.width.data
+        return _SIGNLESS[width] if width in _SIGNLESS else IntegerType(width)
     return element
 
 
