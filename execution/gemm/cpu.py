@@ -75,7 +75,7 @@ def cpu_schedules(facts: GroupFacts, machine: Machine) -> Iterator[tuple[GemmSch
     for dim in dims if rank > 1 else [None]:
         for pack in (0, PACK):
             values = vector_values(update, dim, bool(pack))
-            if isinstance(values, str) or lanes == 1 or (pack and not values.packed):
+            if isinstance(values, str) or lanes == 1 or (pack and not values.packed and not values.by_columns):
                 continue
             found = True
             for vectors, rows in WIDE_BLOCKS if machine.vector_registers >= 32 else BLOCKS:
@@ -147,8 +147,12 @@ def _cycles(update: UpdateOp, schedule: GemmSchedule, values: VectorValues, is_f
     side_by = set(side_by_side(update, update.pure[0]))
     missed = FAR * schedule.points[0] if is_far else 0.0
     misses = 0.0
+    ahead, of_columns = set[Operation](), 0.0
+    if schedule.pack and values.by_columns:
+        ahead, of_columns = _ahead(update, values), rows * _cycles_of_columns(update, schedule, values)
+        loads += rows * len(values.by_columns)
     for op in update.body.block.ops:
-        if isinstance(op, WriteOp) or not op.results:
+        if isinstance(op, WriteOp) or not op.results or op in ahead:
             continue
         value: SSAValue = op.results[0]
         times = rows if value in values.by_row else 1
@@ -161,7 +165,29 @@ def _cycles(update: UpdateOp, schedule: GemmSchedule, values: VectorValues, is_f
             loads += times
         else:
             operations += times * (0.0 if _fuses(op) else instruction_cost(op))
-    return max(operations / 2, loads / 2, CHAIN) + misses + copied / schedule.repeat
+    return max(operations / 2, loads / 2, CHAIN) + misses + copied / schedule.repeat + of_columns
+
+
+def _ahead(update: UpdateOp, values: VectorValues) -> set[Operation]:
+    """The operations of a body that only values of rows take, which are computed ahead of the steps."""
+    ahead: set[Operation] = set()
+    for op in reversed(list(update.body.block.ops)):
+        users = [use.operation for r in op.results for use in r.uses]
+        if any(r in values.by_columns for r in op.results) or (users and all(user in ahead for user in users)):
+            ahead.add(op)
+    return ahead
+
+
+def _cycles_of_columns(update: UpdateOp, schedule: GemmSchedule, values: VectorValues) -> float:
+    """Cycles of a row's values in a step, if they are computed ahead: by vectors along the domain, or one by one."""
+    inner = update.domain[0].coordinate
+    moving = depending(update.body.block.ops, [inner])
+    wide = set(side_by_side(update, inner))
+    operations = [op for op in _ahead(update, values) if not moving.isdisjoint(op.results)]
+    reads = [op for op in operations if isinstance(op, ReadOp)]
+    lanes = schedule.lanes if all(op in wide for op in reads) else 1
+    cost = sum(instruction_cost(op) for op in operations if not isinstance(op, ReadOp))
+    return (cost + len(reads) + len(values.by_columns)) / 2 / lanes
 
 
 def _loop_cycles(update: UpdateOp, schedule: GemmSchedule, lanes: int) -> float:

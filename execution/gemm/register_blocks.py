@@ -14,7 +14,6 @@ over the domain in order, so that its result is that of the definition to the bi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -44,10 +43,36 @@ class _Copies:
     """The arrays of the values that are copied, and which row of them a point of the domain has."""
 
     arrays: Mapping[SSAValue, SSAValue]
+    """Of a row of vectors for each step."""
+    of_rows: Mapping[SSAValue, SSAValue]
+    """Of all steps side by side, for each row of a block."""
     row: Callable[[Mapping[SSAValue, Num]], Num]
+    """The number of a step among those that are copied at once."""
 
 
-NO_COPIES = _Copies({}, lambda domain: 0)
+@dataclass(frozen=True)
+class _Pack:
+    """The steps that are copied at once."""
+
+    whole: tuple[DomainAxis, ...]
+    """Dimensions of the domain that are copied as a whole, innermost first."""
+    cut: DomainAxis | None
+    """The one behind them, of which some steps are."""
+    steps: int
+    rows: int
+    """Steps in all."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some steps of a dimension of the domain."""
+
+    dimension: DomainAxis
+    first: Num
+    steps: Num
+
+
+NO_COPIES = _Copies({}, {}, lambda domain: 0)
 
 
 LEAST_LANES = 4
@@ -59,25 +84,31 @@ def emit_register_blocks(gemm: GemmFunction, otherwise: Callable[[], None]) -> N
 
     Channels of a picture are fewer than a block's points, as a rule, and no compiler knows how many.
     """
-    e, extent = gemm.e, gemm.extents[0]
-    narrower = [w for w in (gemm.schedule.lanes, LEAST_LANES) if w < gemm.schedule.points[0]]
-    widths = list(dict.fromkeys([gemm.schedule.points[0], *narrower]))
+    e, extent, schedule = gemm.e, gemm.extents[0], gemm.schedule
+    narrower = [w for w in (schedule.lanes, LEAST_LANES) if w < schedule.points[0]]
+    widths = list(dict.fromkeys([schedule.points[0], *narrower]))
+
+    def blocks(width: int, rows: int) -> None:
+        lanes = min(width, schedule.lanes)
+        own = e.min(schedule.points[0], e.sub(extent, gemm.firsts[0]))
+        with e.loop(1 if width == schedule.points[0] else e.ceildiv(own, width), "part") as part:
+            _RegisterBlocks(gemm, width, lanes, rows, e.add(gemm.firsts[0], e.mul(part, width))).emit()
 
     def from_width(number: int) -> None:
         if number == len(widths):
             otherwise()
             return
         width = widths[number]
-        lanes = min(width, gemm.schedule.lanes)
+        e.choose(e.compare("sge", extent, width), lambda: blocks(width, schedule.rows), lambda: from_width(number + 1))
 
-        def blocks() -> None:
-            own = e.min(widths[0], e.sub(extent, gemm.firsts[0]))
-            with e.loop(1 if number == 0 else e.ceildiv(own, width), "part") as part:
-                _RegisterBlocks(gemm, width, lanes, e.add(gemm.firsts[0], e.mul(part, width))).emit()
+    def single_rows() -> None:
+        e.choose(e.compare("sge", extent, schedule.lanes), lambda: blocks(schedule.lanes, 1), otherwise)
 
-        e.choose(e.compare("sge", extent, width), blocks, lambda: from_width(number + 1))
-
-    from_width(0)
+    if schedule.rows_dim is None or schedule.rows == 1:
+        from_width(0)
+    else:
+        has_rows = e.compare("sge", gemm.extents[schedule.rows_dim], schedule.rows)
+        e.choose(has_rows, lambda: from_width(0), single_rows)
 
 
 def array_bytes(group: GroupOp) -> int:
@@ -90,132 +121,177 @@ def array_bytes(group: GroupOp) -> int:
     assert isinstance(found, VectorValues), found
     of_sums = sum(element_bytes(old.type.element) for old in update.olds if isinstance(old.type, FuncType))
     of_copies = sum(element_bytes(v.type) for v in found.packed)
-    return schedule.points[0] * (schedule.rows * schedule.repeat * of_sums + schedule.pack * of_copies)
+    of_rows = schedule.rows * schedule.pack * sum(element_bytes(v.type) for v in found.by_columns)
+    return schedule.points[0] * (schedule.rows * schedule.repeat * of_sums + schedule.pack * of_copies) + of_rows
 
 
 class _RegisterBlocks:
-    def __init__(self, gemm: GemmFunction, width: int, lanes: int, x_first: Num):
+    def __init__(self, gemm: GemmFunction, width: int, lanes: int, rows: int, x_first: Num):
         self.gemm, self.e, self.op, self.schedule = gemm, gemm.e, gemm.op, gemm.schedule
         dim = self.schedule.rows_dim
         found = vector_values(self.op, dim, bool(self.schedule.pack))
         assert isinstance(found, VectorValues), found
         self.values = found
-        self.width, self.rows, self.lanes = width, self.schedule.rows, lanes
+        self.width, self.rows, self.lanes = width, rows, lanes
         # the last block begins where all of its vectors lie inside
         self.x = self.e.min(x_first, self.e.sub(gemm.extents[0], width))
         self.not_own = self.e.sub(x_first, self.x)
         """Points along x that are the block's before it."""
         self.dim = dim
-        self.count: Num = 1
-        """Rows of the block that lie inside."""
-        if dim is not None:
-            self.count = self.e.min(self.rows * self.schedule.repeat, self.e.sub(gemm.extents[dim], gemm.firsts[dim]))
+        self.row_count = self.schedule.rows * self.schedule.repeat
+        """Rows of the block, those outside counted."""
         self.sums: list[SSAValue] = []
 
     def emit(self) -> None:
         """Emit the kernel."""
         e, gemm = self.e, self.gemm
-        blocks = e.ceildiv(self.count, self.rows, "blocks")
-        shape = [self.rows * self.schedule.repeat, self.width]
+        blocks: Num = self.row_count // self.rows
+        if self.dim is not None and self.row_count > self.rows:
+            count = e.min(self.row_count, e.sub(gemm.extents[self.dim], gemm.firsts[self.dim]))
+            blocks = e.ceildiv(count, self.rows, "blocks")
+        shape = [self.row_count, self.width]
         self.sums = [e.alloca(shape, storage_type(gemm.element(n)), SHARED, "sums") for n in range(len(self.op.olds))]
-        with e.loop(e.mul(blocks, self.rows), "row") as row, e.loop(self.width, "i", simd=True) as i:
-            gemm.begin(self.sums, [row, i], self.at(row, i))
-        if self.schedule.pack and self.values.packed:
+        with e.loop(blocks, "block") as block, e.loop(self.rows, "row") as row:
+            with e.loop(self.width, "i", simd=True) as i:
+                gemm.begin(self.sums, [e.add(e.mul(block, self.rows), row), i], self.at(self.start(block), row, i))
+        if self.schedule.pack and (self.values.packed or self.values.by_columns):
             self._in_packs(blocks)
         else:
             with e.loop(blocks, "block") as block:
                 self._over(block, {}, NO_COPIES)
-        with e.loop(self.count, "row") as row, e.loop(self.width, "i", start=self.not_own, simd=True) as i:
-            gemm.end(self.sums, [row, i], self.at(row, i))
+        with e.loop(blocks, "block") as block:
+            start = self.start(block)
+            with e.loop(self.rows, "row", start=self._rows_before(block, start)) as row:
+                with e.loop(self.width, "i", start=self.not_own, simd=True) as i:
+                    gemm.end(self.sums, [e.add(e.mul(block, self.rows), row), i], self.at(start, row, i))
 
-    def at(self, row: Num, i: Num) -> list[Num]:
-        """Coordinates of a point, from the least of the box on; a row that is none stands for the last."""
+    def start(self, block: Num) -> Num:
+        """The first row of a block of points, from the least of the box on: the last begins where all lie inside."""
+        if self.dim is None:
+            return 0
+        first = self._first(block)
+        return first if self.rows == 1 else self.e.min(first, self.e.sub(self.gemm.extents[self.dim], self.rows))
+
+    def _first(self, block: Num) -> Num:
+        assert self.dim is not None
+        return self.e.add(self.gemm.firsts[self.dim], self.e.mul(block, self.rows))
+
+    def _rows_before(self, block: Num, start: Num) -> Num:
+        """Rows of a block of points that are of the one before."""
+        return 0 if self.dim is None else self.e.sub(self._first(block), start)
+
+    def at(self, start: Num, row: Num, i: Num) -> list[Num]:
+        """Coordinates of a point of the block of points that begins in row `start`, from the least of the box on."""
         at = list(self.gemm.firsts)
         at[0] = self.e.add(self.x, i)
         if self.dim is not None:
-            last = self.e.sub(self.gemm.extents[self.dim], 1)
-            at[self.dim] = self.e.min(self.e.add(at[self.dim], row), last)
+            at[self.dim] = self.e.add(start, row)
         return at
 
     # --- the domain
 
     def _in_packs(self, blocks: Num) -> None:
         """Copy operands for so many steps at once, and have all blocks take these."""
-        if len(few := self._few_steps()) > 1:
-            self._in_whole_packs(blocks, few)
-            return
-        e, (inner, *outer), most = self.e, self.op.domain, self.schedule.pack
-        low, extent = (self.gemm.scalar(v) for v in (inner.min, inner.extent))
-        if isinstance(extent, int) and extent <= 0:
-            return
-        shape = [most if not isinstance(extent, int) else min(most, extent), self.width]
-        copies = [e.alloca(shape, storage_type(v.type), SHARED, "copy") for v in self.values.packed]
+        e, pack = self.e, self._pack()
+        arrays = (e.alloca([pack.rows, self.width], storage_type(v.type), SHARED, "copy") for v in self.values.packed)
+        copies = dict(zip(self.values.packed, arrays, strict=True))
+        of_rows = {
+            v: e.alloca([self.rows, pack.rows], storage_type(v.type), SHARED, "side") for v in self.values.by_columns
+        }
         with ExitStack() as open_scopes:
+            outer = [d for d in self.op.domain if d not in pack.whole and d != pack.cut]
             if (domain := self._open(outer, open_scopes)) is None:
                 return
-            first = open_scopes.enter_context(e.loop(extent, "first", step=most))
-            steps = e.min(most, e.sub(extent, first))
-            of = _Copies(
-                dict(zip(self.values.packed, copies, strict=True)),
-                lambda at: e.sub(at[inner.coordinate], e.add(low, first)),
-            )
-            with e.loop(steps, "k") as k, e.loop(self.width, "i", simd=True) as i:
-                self._copy(of, domain | {inner.coordinate: e.add(e.add(low, first), k)}, i)
+            part: _Part | None = None
+            if pack.cut is not None:
+                low, extent = self._range(pack.cut)
+                first = open_scopes.enter_context(e.loop(extent, "first", step=pack.steps))
+                part = _Part(pack.cut, e.add(low, first), e.min(pack.steps, e.sub(extent, first)))
+            of = _Copies(copies, of_rows, partial(self._row_of_copies, pack, part))
+            dimensions = [*pack.whole, *([] if pack.cut is None else [pack.cut])]
+            if copies:
+                with ExitStack() as steps:
+                    inside = self._open(dimensions, steps, part)
+                    assert inside is not None
+                    with e.loop(self.width, "i", simd=True) as i:
+                        self._copy(of, domain | inside, i)
             with e.loop(blocks, "block") as block:
-                self._over(block, domain, of, (e.add(low, first), steps))
+                if of_rows:
+                    self._copy_rows(of, self.start(block), domain, dimensions, part)
+                self._over(block, domain, of, part)
 
-    def _few_steps(self) -> list[DomainAxis]:
-        """The innermost dimensions whose steps are known, and together no more than are copied at once."""
-        found, steps = [], 1
+    def _copy_rows(
+        self, copies: _Copies, start: Num, domain: dict[SSAValue, Num], dimensions: Sequence[DomainAxis],
+        part: _Part | None,
+    ) -> None:  # fmt: skip
+        """Compute what the columns of a block have in common for each of its rows, by vectors along the domain."""
+        inner, *outer = dimensions
+        with ExitStack() as scopes:
+            row = scopes.enter_context(self.e.loop(self.rows, "row"))
+            outside = self._open(outer, scopes, part)
+            inside = self._open([inner], scopes, part, simd=True)
+            assert outside is not None
+            assert inside is not None
+            body, at = SharedBody(self.gemm), domain | outside | inside
+            where = {**self.gemm.coordinates(self.at(start, row, 0)), **at}
+            for value, array in copies.of_rows.items():
+                self.e.store(body.value_at(value, where), array, [row, copies.row(at)])
+
+    def _pack(self) -> _Pack:
+        """The steps that are copied at once: innermost dimensions whose steps are few, and some of the next one."""
+        whole, rows, most = [], 1, self.schedule.pack
         for dimension in self.op.domain:
-            extent = self.gemm.scalar(dimension.extent)
-            if not isinstance(extent, int) or not 0 < steps * extent <= self.schedule.pack:
+            _, extent = self._range(dimension)
+            if isinstance(extent, int) and 0 <= extent * rows <= most:
+                whole.append(dimension)
+                rows *= max(1, extent)
+                continue
+            steps = most // rows
+            if steps == 1 and whole:
                 break
-            found.append(dimension)
-            steps *= extent
-        return found
+            if isinstance(extent, int):
+                steps = -(-extent // -(-extent // steps))  # none is much shorter than the others
+            return _Pack(tuple(whole), dimension, steps, rows * steps)
+        return _Pack(tuple(whole), None, 1, rows)
 
-    def _in_whole_packs(self, blocks: Num, few: Sequence[DomainAxis]) -> None:
-        """Copy operands for all steps of some dimensions, and have all blocks take these."""
-        e = self.e
-        lows = [self.gemm.scalar(d.min) for d in few]
-        extents = [self.gemm.scalar(d.extent) for d in few]
-        strides = [math.prod(n for n in extents[:d] if isinstance(n, int)) for d in range(len(few) + 1)]
+    def _row_of_copies(self, pack: _Pack, part: _Part | None, at: Mapping[SSAValue, Num]) -> Num:
+        """The row of the copies that a point of the domain has."""
+        e, found, stride = self.e, 0, 1
+        row: Num = found
+        for dimension in pack.whole:
+            low, extent = self._range(dimension)
+            assert isinstance(extent, int)
+            row = e.add(row, e.mul(e.sub(at[dimension.coordinate], low), stride))
+            stride *= extent
+        if part is not None:
+            row = e.add(row, e.mul(e.sub(at[part.dimension.coordinate], part.first), stride))
+        return row
 
-        def row(at: Mapping[SSAValue, Num]) -> Num:
-            found: Num = 0
-            for d, low, stride in zip(few, lows, strides, strict=False):
-                found = e.add(found, e.mul(e.sub(at[d.coordinate], low), stride))
-            return found
+    def _range(self, dimension: DomainAxis) -> tuple[Num, Num]:
+        """The first coordinate of a dimension of the domain, and how many there are."""
+        return self.gemm.scalar(dimension.min), self.gemm.scalar(dimension.extent)
 
-        arrays = (e.alloca([strides[-1], self.width], storage_type(v.type), SHARED, "copy") for v in self.values.packed)
-        of = _Copies(dict(zip(self.values.packed, arrays, strict=True)), row)
-        with ExitStack() as open_scopes:
-            if (domain := self._open([d for d in self.op.domain if d not in few], open_scopes)) is None:
-                return
-            with ExitStack() as steps:
-                inside = self._open(few, steps)
-                assert inside is not None
-                with e.loop(self.width, "i", simd=True) as i:
-                    self._copy(of, domain | inside, i)
-            with e.loop(blocks, "block") as block:
-                self._over(block, domain, of)
-
-    def _open(self, dimensions: Sequence[DomainAxis], open_scopes: ExitStack) -> dict[SSAValue, Num] | None:
+    def _open(
+        self, dimensions: Sequence[DomainAxis], open_scopes: ExitStack, part: _Part | None = None, *, simd: bool = False
+    ) -> dict[SSAValue, Num] | None:
         """Open loops over dimensions of the domain, the last outermost; None if one is known to be empty."""
         domain: dict[SSAValue, Num] = {}
         for dimension in reversed(dimensions):
-            start, count = (self.gemm.scalar(v) for v in (dimension.min, dimension.extent))
+            start, count = self._range(dimension)
+            if part is not None and dimension == part.dimension:
+                start, count = part.first, part.steps
             if isinstance(count, int) and count <= 0:
                 return None
             name = word(dimension.coordinate.name_hint or "r")
-            domain[dimension.coordinate] = self.e.add(start, open_scopes.enter_context(self.e.loop(count, name)))
+            domain[dimension.coordinate] = self.e.add(
+                start, open_scopes.enter_context(self.e.loop(count, name, simd=simd))
+            )
         return domain
 
     def _copy(self, copies: _Copies, domain: Mapping[SSAValue, Num], i: Num) -> None:
         """Copy the operands of a step, for a column."""
         body = SharedBody(self.gemm)
-        where = {**self.gemm.coordinates(self.at(0, i)), **domain}
+        where = {**self.gemm.coordinates(self.at(0, 0, i)), **domain}
         for value, array in copies.arrays.items():
             self.e.store(body.value_at(value, where), array, [copies.row(domain), i])
 
@@ -224,14 +300,14 @@ class _RegisterBlocks:
         block: Num,
         domain: dict[SSAValue, Num],
         copies: _Copies,
-        part: tuple[Num, Num] | None = None,
+        part: _Part | None = None,
     ) -> None:
-        """Have a block of points go over the domain, or over so many steps (first, count) of its innermost dimension.
+        """Have a block of points go over the domain, or over so many steps of one of its dimensions.
 
         Sums are an array of vectors with constant indices: registers. Each is used and set before the next, so that a
         compiler keeps few operands at a time.
         """
-        e, inner = self.e, self.op.domain[0]
+        e = self.e
         first = e.mul(block, self.rows)
         places = list(product(range(len(self.sums)), range(self.rows), range(0, self.width, self.lanes)))
         types = [VectorType(of.type.element_type, [self.lanes]) for of in self.sums]  # type: ignore[attr-defined]
@@ -244,16 +320,11 @@ class _RegisterBlocks:
         for n, r, v in places:
             e.store(self.load(self.sums[n], [e.add(first, r), v]), registers[n], [number(r, v)])
         with ExitStack() as open_scopes:
-            where = dict(domain)
-            for dimension in reversed([d for d in self.op.domain if d.coordinate not in domain]):
-                low, extent = (self.gemm.scalar(v) for v in (dimension.min, dimension.extent))
-                if part is not None and dimension.coordinate is inner.coordinate:
-                    low, extent = part
-                if isinstance(extent, int) and extent <= 0:
-                    return
-                k = open_scopes.enter_context(e.loop(extent, word(dimension.coordinate.name_hint or "r")))
-                where[dimension.coordinate] = e.add(low, k)
-            at = _Step(self, first, where, copies)
+            left = [d for d in self.op.domain if d.coordinate not in domain]
+            if (inside := self._open(left, open_scopes, part)) is None:
+                return
+            where = domain | inside
+            at = _Step(self, self.start(block), where, copies)
             for n, r, v in places:
                 term = at.vector(self.op.write_op.values[n], r, v)
                 old = e.load(registers[n], [number(r, v)])
@@ -272,8 +343,8 @@ class _RegisterBlocks:
 class _Step:
     """The values of one step: operations that rows, or vectors of a row, have in common are emitted once."""
 
-    def __init__(self, blocks: _RegisterBlocks, first: Num, domain: dict[SSAValue, Num], copies: _Copies):
-        self.blocks, self.e, self.domain, self.copies, self.first = blocks, blocks.e, domain, copies, first
+    def __init__(self, blocks: _RegisterBlocks, start: Num, domain: dict[SSAValue, Num], copies: _Copies):
+        self.blocks, self.e, self.domain, self.copies, self.start = blocks, blocks.e, domain, copies, start
         self._made: dict[tuple[object, ...], SSAValue] = {}
 
     def vector(self, value: SSAValue, row: int, column: int) -> SSAValue:
@@ -296,7 +367,7 @@ class _Step:
 
     def _where(self, row: int, column: int) -> dict[SSAValue, Num]:
         blocks = self.blocks
-        return blocks.gemm.coordinates(blocks.at(self.e.add(self.first, row), column)) | self.domain
+        return blocks.gemm.coordinates(blocks.at(self.start, row, column)) | self.domain
 
     def _value(self, value: SSAValue, row: int, column: int) -> SSAValue:
         values = self.blocks.values
@@ -305,6 +376,9 @@ class _Step:
         if (copy := self.copies.arrays.get(value)) is not None:
             at = [self.copies.row(self.domain), column]
             return self._once(("copy", value, column), lambda: self.blocks.load(copy, at))
+        if (side := self.copies.of_rows.get(value)) is not None:
+            place = [row, self.copies.row(self.domain)]
+            return self._once(("side", value, row), lambda: self.e.load(side, place))
         where = self._where(row, column)
         if value in where:
             return self.e.value(where[value])

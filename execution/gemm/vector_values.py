@@ -16,6 +16,8 @@ from tilefuse.dialects.img.elements import FLOATS
 from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 
+LEAST_OF_COLUMNS = 6
+"""Reads and operations on numbers of a value from which on it is computed ahead for all steps, not in each of them."""
 _LANE_BY_LANE = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.AddiOp, arith.SubiOp, arith.MuliOp)
 
 
@@ -29,6 +31,8 @@ class VectorValues:
     """Values that differ from row to row of a block."""
     packed: tuple[SSAValue, ...]
     """Values along x that all rows have in common, and that are used with others: they are copied side by side."""
+    by_columns: tuple[SSAValue, ...]
+    """Values that all columns have in common, and that take several operations: each row's are copied side by side."""
     reads: tuple[ReadOp, ...]
     """Reads that are loaded as vectors."""
 
@@ -65,7 +69,35 @@ def vector_values(update: UpdateOp, rows_dim: int | None, pack: bool) -> VectorV
     if len(widths) > 1 or not all(_is_plain(v.type) for v in packed):
         return "its vectors have elements of several widths"
     found = tuple(v for op in _body(update) for v in op.results if v in packed)
-    return VectorValues(along_x, by_row, found, tuple(op for op in vectors if isinstance(op, ReadOp)))
+    by_columns = _by_columns(update, along_x, by_row) if pack else ()
+    return VectorValues(along_x, by_row, found, by_columns, tuple(op for op in vectors if isinstance(op, ReadOp)))
+
+
+def _by_columns(update: UpdateOp, along_x: frozenset[SSAValue], by_row: frozenset[SSAValue]) -> tuple[SSAValue, ...]:
+    """Find the values of rows that meet vectors, and take several operations on numbers of their own."""
+    meeting: dict[SSAValue, None] = {}
+    for op in update.body.block.ops:
+        if isinstance(op, WriteOp) or any(r in along_x for r in op.results):
+            meeting |= dict.fromkeys(v for v in op.operands if v in by_row and v not in along_x)
+    return tuple(v for v in meeting if _is_plain(v.type) and _numbers_taken(v) >= LEAST_OF_COLUMNS)
+
+
+def _numbers_taken(value: SSAValue) -> int:
+    """Count the reads and operations on numbers behind a value of the body."""
+    return sum(1 for op in taken(value) if _is_plain(op.results[0].type))
+
+
+def taken(value: SSAValue) -> list[Operation]:
+    """Find the operations of a body that a value takes, its own first."""
+    found: dict[Operation, None] = {}
+    waiting = [value]
+    body = value.owner.parent_block() if isinstance(value.owner, Operation) else None
+    while waiting:
+        op = waiting.pop().owner
+        if isinstance(op, Operation) and op.parent_block() is body and op not in found:
+            found[op] = None
+            waiting += op.operands
+    return list(found)
 
 
 def side_by_side(update: UpdateOp, x: SSAValue) -> list[ReadOp]:
