@@ -17,8 +17,8 @@ through memory in between. For this all dimensions of the update are pure coordi
 thread; on GPUs a stage may also give what tables of threads start from (`scatter` with `own = 1`). There
 what reads a recurrence is stored in its place too, also if it reads a transposed point: blocks then
 store it by way of shared memory. Stages that are in one group with others stay there, and so do those of more than a
-few instructions: these would be written out for every point that a thread has. And so do those beside sums of many
-terms, or nobody knows how many: these take far longer than what is saved. Otherwise the kernel writes over the old
+few instructions: these would be written out for every point that a thread has. And so do on GPUs those beside sums of
+many terms, or nobody knows how many: these take far longer than what is saved. Otherwise the kernel writes over the old
 functions, of which `copy-updated` has seen to it that nobody else reads them.
 """
 
@@ -55,7 +55,7 @@ class GroupUpdates(ModulePass):
     beside: float = 24.0
     """Instructions per point, reads among them, up to which a stage is computed beside an update; 0 for none."""
     steps: int = 768
-    """Points of the domain up to which that is done of a sum. Of more, a kernel that fills costs next to nothing, and
+    """Points of the domain up to which a GPU does that of a sum. Of more, a kernel that fills costs next to nothing, and
     the sum's starts while it ends."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -123,6 +123,8 @@ class GroupUpdates(ModulePass):
         return stage if isinstance(found, Recurrence) and all(line.is_pure for line in found.lines) else None
 
     def _has_few_steps(self, update: UpdateOp) -> bool:
+        if not machine(self.target).is_gpu:
+            return True
         extents = [integer_constant(dimension.extent) for dimension in update.domain]
         return None not in extents and math.prod(n for n in extents if n is not None) <= self.steps
 
