@@ -187,6 +187,13 @@ def schedules_of(name: str, against: Sequence[str]) -> list[str]:
     return [how for how in against if has.get(how, True)]
 
 
+def _output_box(example: Any, arrays: Sequence[np.ndarray], box: Mapping[str, Any]) -> tuple[list[int], list[int]]:
+    """Where the output begins, x first, and its shape, x last."""
+    rest = {key: value for key, value in box.items() if key != "sizes"}
+    [out] = example.pipeline().compile("reference").output_boxes(*arrays, **rest).values()
+    return [low for low, _ in out], list(box.get("sizes") or [n for _, n in out])[::-1]
+
+
 def write(name: str, size: tuple[int, int], against: Sequence[str], folder: Path) -> dict[str, Any]:
     """Compile the rivals of an example to libraries."""
     import halide
@@ -195,9 +202,7 @@ def write(name: str, size: tuple[int, int], against: Sequence[str], folder: Path
     example = EXAMPLES[name]
     arrays = [planar(a) for a in example.inputs(photograph(*size, 0))]
     box = example.box((size[1], size[0]))
-    sizes = box.pop("sizes", None)
-    [out] = example.pipeline().compile("reference").output_boxes(*arrays, **box).values()
-    mins, shape = [low for low, _ in out], (sizes or [n for _, n in out])[::-1]
+    mins, shape = _output_box(example, arrays, box)
     failed = {}
     for how in (h for h in schedules_of(name, against) if h != BLAS):
         try:
@@ -216,12 +221,12 @@ def one(
     example = EXAMPLES[name]
     arrays = [planar(a) for a in example.inputs(photograph(*size, 0))]
     box = example.box((size[1], size[0]))
-    program = example.pipeline().compile("cpu", extent=size)
+    mins, shape = _output_box(example, arrays, box)
+    program = example.pipeline().compile("cpu", extent=size if len(shape) < 4 else shape[::-1])
     results = {"ours": np.ascontiguousarray(planar(program(*arrays, **box)))}
     out = results["ours"].copy()
     calls: dict[str, Callable[[], Any]] = {"ours": lambda: program(*arrays, out=out)}
     failed = {}
-    mins = next(iter(box.get("mins", {}).values()), [0] * out.ndim)
     for how in schedules_of(name, against):
         results[how] = np.zeros_like(out)
         try:

@@ -46,17 +46,30 @@ class SharedBody:
         assert isinstance(last, YieldOp)
         return [v for v in self._known(last.values, where, own) if v is not None]
 
-    def value_at(self, value: SSAValue, where: Mapping[SSAValue, Num], own: Own | None = None) -> SSAValue:
-        """A value of the body at coordinates, which reads nothing that the update writes but the values of `own`."""
-        (found,) = self._known([value], where, own)
+    def value_at(
+        self,
+        value: SSAValue,
+        where: Mapping[SSAValue, Num],
+        own: Own | None = None,
+        given: Mapping[SSAValue, SSAValue] | None = None,
+    ) -> SSAValue:
+        """A value of the body at coordinates, which reads nothing that the update writes but the values of `own`.
+
+        `given`: values of the body that are known there.
+        """
+        (found,) = self._known([value], where, own, given)
         assert found is not None
         return found
 
     def _known(
-        self, wanted: Sequence[SSAValue | None], where: Mapping[SSAValue, Num], own: Own | None
+        self,
+        wanted: Sequence[SSAValue | None],
+        where: Mapping[SSAValue, Num],
+        own: Own | None,
+        given: Mapping[SSAValue, SSAValue] | None = None,
     ) -> list[SSAValue | None]:
         """Values of the body at coordinates, where `own` gives all that they need; None for None."""
-        values = self._values(where, own)
+        values = self._values(where, own, given)
         found = [None if v is None else self._value(v, values, where) for v in wanted]
         assert all(v is None or f is not None for v, f in zip(wanted, found, strict=True))
         return found
@@ -65,12 +78,19 @@ class SharedBody:
         """Emit all at coordinates that needs no values which `own` does not give yet."""
         self._values(where, own)
 
-    def _values(self, where: Mapping[SSAValue, Num], own: Own | None) -> dict[SSAValue, SSAValue | None]:
+    def _values(
+        self,
+        where: Mapping[SSAValue, Num],
+        own: Own | None,
+        given: Mapping[SSAValue, SSAValue] | None = None,
+    ) -> dict[SSAValue, SSAValue | None]:
         """The body's values at coordinates; None for values that need more than `own` gives."""
-        values: dict[SSAValue, SSAValue | None] = {}
+        values: dict[SSAValue, SSAValue | None] = dict(given or {})
         for op in self.of.body.block.ops:
             if isinstance(op, WriteOp | YieldOp):
                 return values
+            if given and all(result in given for result in op.results):
+                continue
             if isinstance(op, ReadOp) and op.source in self._own:
                 values[op.value] = None if own is None else own(op)
                 continue

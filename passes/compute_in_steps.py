@@ -24,7 +24,7 @@ such a function, and no other, goes into the update's group if that alone reads 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -39,26 +39,20 @@ from xdsl.transforms.common_subexpression_elimination import cse
 from tilefuse.analysis.access import defining_op, free_name, read_sites, reads
 from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.instructions import instruction_cost
-from tilefuse.analysis.machine import check_extent, check_target, machine
-from tilefuse.analysis.model import extract
-from tilefuse.analysis.regions import NotFusable, is_small
+from tilefuse.analysis.machine import check_extent, check_target
+from tilefuse.analysis.regions import is_small
 from tilefuse.analysis.small_dimensions import bounds_of
 from tilefuse.analysis.updates import UpdateFacts, WriteMap
 from tilefuse.dialects.img.attrs import BoxAttr
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, UpdateOp, WriteOp, YieldOp, prints
 from tilefuse.dialects.img.ops.group import reads_of_thread
 from tilefuse.dialects.img.ops.update import plain_indices
-from tilefuse.execution.candidate import Wishes
-from tilefuse.execution.facts import GroupFacts, nominal_extent
-from tilefuse.execution.search import best_schedule
 from tilefuse.passes.constants import fold
 from tilefuse.passes.inline_stages import inline_at
+from tilefuse.passes.trials import Trials, named
 
 FINISH = 24.0
 """Instructions per point, reads among them, up to which a stage is computed behind an update."""
-
-_Change = Callable[[PipelineOp, GroupOp, GroupOp], None]
-"""Makes a producer part of a group."""
 
 
 @dataclass(frozen=True)
@@ -84,54 +78,16 @@ class ComputeInSteps(ModulePass):
 
     def _with_steps(self, pipeline: PipelineOp, name: str) -> PipelineOp:
         """The pipeline in which the steps of a group's update compute all stages that pay there."""
-        for producer in _given_for_steps(_named(pipeline, name)):
-            pipeline = self._tried(pipeline, producer, name, _merge)
-        if steps := _named(pipeline, name).steps:
-            for producer in _given_for_terms(_named(pipeline, name)):
-                free = _only_chooses(_named(pipeline, producer).anchor, steps[-1])
-                pipeline = self._tried(pipeline, producer, name, _inline, always=free)
-            for reader in _made_of(_named(pipeline, name)):
-                _finish(_named(pipeline, reader), _named(pipeline, name))
+        trials = Trials(self.target, self.extent)
+        for producer in _given_for_steps(named(pipeline, name)):
+            pipeline = trials.tried(pipeline, producer, name, _merge, always=self.always)
+        if steps := named(pipeline, name).steps:
+            for producer in _given_for_terms(named(pipeline, name)):
+                free = _only_chooses(named(pipeline, producer).anchor, steps[-1])
+                pipeline = trials.tried(pipeline, producer, name, _inline, always=free or self.always)
+            for reader in _made_of(named(pipeline, name)):
+                _finish(named(pipeline, reader), named(pipeline, name))
         return pipeline
-
-    def _tried(
-        self, pipeline: PipelineOp, producer: str, name: str, change: _Change, *, always: bool = False
-    ) -> PipelineOp:
-        """The pipeline with a producer and a group made one, if the change pays; `always`: if a kernel can."""
-        copy = pipeline.clone()
-        block = pipeline.parent_block()
-        assert block is not None
-        block.insert_op_after(copy, pipeline)
-        change(copy, _named(copy, producer), _named(copy, name))
-        cost = self._microseconds(copy, _named(copy, name))
-        taken = cost is not None and (always or self.always)
-        if cost is not None and not taken:
-            separate = self._microseconds(pipeline, _named(pipeline, producer), _named(pipeline, name))
-            taken = separate is not None and cost < separate
-        rest, kept = (pipeline, copy) if taken else (copy, pipeline)
-        rest.detach()
-        rest.erase()
-        return kept
-
-    def _microseconds(self, pipeline: PipelineOp, *groups: GroupOp) -> float | None:
-        """Predict the time of groups of a pipeline; None if one cannot be a kernel."""
-        on, model = machine(self.target), extract(pipeline, self.extent)
-        total = 0.0
-        for group in groups:
-            try:
-                found = best_schedule(
-                    GroupFacts.of(group, model, nominal_extent(self.extent, on)), on, Wishes(thorough=False)
-                )
-            except NotFusable:
-                return None
-            if found is None:
-                return None
-            total += found.microseconds
-        return total
-
-
-def _named(pipeline: PipelineOp, name: str) -> GroupOp:
-    return next(g for g in pipeline.body.block.ops if isinstance(g, GroupOp) and g.sym_name.data == name)
 
 
 def _sums(group: GroupOp) -> bool:

@@ -55,8 +55,8 @@ class GroupUpdates(ModulePass):
     beside: float = 24.0
     """Instructions per point, reads among them, up to which a stage is computed beside an update; 0 for none."""
     steps: int = 768
-    """Points of the domain up to which a GPU does that of a sum. Of more, a kernel that fills costs next to nothing, and
-    the sum's starts while it ends."""
+    """Points of the domain up to which a GPU does that of a sum. Of more, a kernel that fills costs next to nothing,
+    and the sum's starts while it ends."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_numbers(self, beside=0, steps=0)

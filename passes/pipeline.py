@@ -23,6 +23,7 @@ from tilefuse.passes.copy_updated import CopyUpdated
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.group_updates import GroupUpdates
 from tilefuse.passes.inline_stages import InlineStages
+from tilefuse.passes.inline_windows import InlineWindows
 from tilefuse.passes.merge_sums import MergeSums
 from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.raise_clamps import RaiseClamps
@@ -112,7 +113,9 @@ def standard_passes(
         *([ConvertOnce()] if is_cpu(target) else []),
         GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]
         GroupUpdates(target=target),
-        *([ComputeInSteps(target=target, extent=size)] if machine(target).is_gpu else []),  # on CPUs no model can
+        ComputeInSteps(target=target, extent=size)
+        if machine(target).is_gpu  # on CPUs no model can
+        else InlineWindows(target=target, extent=size),  # on GPUs that is not measured yet
         *([RepeatEdges(extent=size)] if machine(target).is_gpu else []),  # on CPUs that is not measured yet
         Tile(target=target, extent=size, float_order=determinism == "gpu_to_gpu"),
         PromoteMemory(),

@@ -64,16 +64,16 @@ class UnrollReductions(ModulePass):
         for pipeline in op.body.block.ops:
             if isinstance(pipeline, PipelineOp):
                 for update in [u for u in pipeline.body.block.ops if isinstance(u, UpdateOp)]:
-                    ranges = _ranges(update)
+                    ranges = known_points(update)
                     is_inline = update.inline is not None
                     most = self.most_stencil if is_inline or (self.windows and _is_window(update)) else self.most
-                    if ranges is not None and _written_out(update, ranges) <= most:
-                        stage = _replace(update, ranges)
+                    if ranges is not None and instructions_of_all(update, ranges) <= most:
+                        stage = written_out_stage(update, ranges)
                         if is_inline:
                             _put_into_readers(stage)
 
 
-def _ranges(update: UpdateOp) -> list[range] | None:
+def known_points(update: UpdateOp) -> list[range] | None:
     """The points of the domain per dimension, innermost first; None if they are not known, or do not all meet."""
     positions = update.write_op.positions
     every_point = len(set(positions)) == len(positions) and all(p in update.pure for p in positions)
@@ -118,7 +118,7 @@ def _number(value: SSAValue) -> int | None:
     return int(op.value.value.data) if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr) else None
 
 
-def _written_out(update: UpdateOp, ranges: list[range]) -> float:
+def instructions_of_all(update: UpdateOp, ranges: list[range]) -> float:
     """Instructions of all points."""
     each = sum(instruction_cost(op) for op in update.body.block.ops) + len(update.olds)
     return each * math.prod(map(len, ranges))
@@ -134,7 +134,7 @@ def _put_into_readers(stage: StageOp) -> None:
         stage.erase()
 
 
-def _replace(update: UpdateOp, ranges: list[range]) -> StageOp:
+def written_out_stage(update: UpdateOp, ranges: list[range]) -> StageOp:
     """Put a stage in the place of an update."""
     coordinates = {p: d for d, p in enumerate(update.write_op.positions)}
     block = Block(arg_types=[IndexType()] * update.rank)

@@ -69,6 +69,7 @@ UNIVERSE = Universe(
         "compute-in-steps": _pass("compute_in_steps", "ComputeInSteps"),
         "infer-bounds": _pass("infer_bounds", "InferBounds"),
         "inline-stages": _pass("inline_stages", "InlineStages"),
+        "inline-windows": _pass("inline_windows", "InlineWindows"),
         "lower-groups": _pass("lower_groups", "LowerGroups"),
         "merge-sums": _pass("merge_sums", "MergeSums"),
         "merge-versions": _pass("merge_versions", "MergeVersions"),

@@ -18,7 +18,7 @@ from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.execution.facts import GroupFacts, nominal_box
 from tilefuse.execution.features import Features
 from tilefuse.execution.gemm.attribute import GemmSchedule
-from tilefuse.execution.gemm.vector_values import VectorValues, side_by_side, vector_values
+from tilefuse.execution.gemm.vector_values import VectorValues, side_by_side, taken, vector_values
 
 BLOCKS = ((2, 6), (2, 4), (4, 2), (2, 2), (4, 1), (2, 1))
 """Vectors along x, and rows, of blocks whose sums fit 16 registers."""
@@ -151,6 +151,7 @@ def _cycles(update: UpdateOp, schedule: GemmSchedule, values: VectorValues, is_f
     if schedule.pack and values.by_columns:
         ahead, of_columns = _ahead(update, values), rows * _cycles_of_columns(update, schedule, values)
         loads += rows * len(values.by_columns)
+        copied += GATHER * len(values.of_steps)
     for op in update.body.block.ops:
         if isinstance(op, WriteOp) or not op.results or op in ahead:
             continue
@@ -182,12 +183,12 @@ def _cycles_of_columns(update: UpdateOp, schedule: GemmSchedule, values: VectorV
     """Cycles of a row's values in a step, if they are computed ahead: by vectors along the domain, or one by one."""
     inner = update.domain[0].coordinate
     moving = depending(update.body.block.ops, [inner])
-    wide = set(side_by_side(update, inner))
+    moving -= {r for v in values.of_steps for op in taken(v) for r in op.results}
     operations = [op for op in _ahead(update, values) if not moving.isdisjoint(op.results)]
     reads = [op for op in operations if isinstance(op, ReadOp)]
-    lanes = schedule.lanes if all(op in wide for op in reads) else 1
+    lanes = schedule.lanes if values.along_steps else 1
     cost = sum(instruction_cost(op) for op in operations if not isinstance(op, ReadOp))
-    return (cost + len(reads) + len(values.by_columns)) / 2 / lanes
+    return (cost + len(reads) + len(values.of_steps) + len(values.by_columns)) / 2 / lanes
 
 
 def _loop_cycles(update: UpdateOp, schedule: GemmSchedule, lanes: int) -> float:

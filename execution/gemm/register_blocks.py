@@ -46,6 +46,8 @@ class _Copies:
     """Of a row of vectors for each step."""
     of_rows: Mapping[SSAValue, SSAValue]
     """Of all steps side by side, for each row of a block."""
+    of_steps: Mapping[SSAValue, SSAValue]
+    """Of all steps side by side, for all rows."""
     row: Callable[[Mapping[SSAValue, Num]], Num]
     """The number of a step among those that are copied at once."""
 
@@ -72,7 +74,7 @@ class _Part:
     steps: Num
 
 
-NO_COPIES = _Copies({}, {}, lambda domain: 0)
+NO_COPIES = _Copies({}, {}, {}, lambda domain: 0)
 
 
 LEAST_LANES = 4
@@ -122,6 +124,7 @@ def array_bytes(group: GroupOp) -> int:
     of_sums = sum(element_bytes(old.type.element) for old in update.olds if isinstance(old.type, FuncType))
     of_copies = sum(element_bytes(v.type) for v in found.packed)
     of_rows = schedule.rows * schedule.pack * sum(element_bytes(v.type) for v in found.by_columns)
+    of_rows += schedule.pack * sum(element_bytes(v.type) for v in found.of_steps)
     return schedule.points[0] * (schedule.rows * schedule.repeat * of_sums + schedule.pack * of_copies) + of_rows
 
 
@@ -198,6 +201,7 @@ class _RegisterBlocks:
         of_rows = {
             v: e.alloca([self.rows, pack.rows], storage_type(v.type), SHARED, "side") for v in self.values.by_columns
         }
+        of_steps = {v: e.alloca([pack.rows], storage_type(v.type), SHARED, "step") for v in self.values.of_steps}
         with ExitStack() as open_scopes:
             outer = [d for d in self.op.domain if d not in pack.whole and d != pack.cut]
             if (domain := self._open(outer, open_scopes)) is None:
@@ -207,7 +211,7 @@ class _RegisterBlocks:
                 low, extent = self._range(pack.cut)
                 first = open_scopes.enter_context(e.loop(extent, "first", step=pack.steps))
                 part = _Part(pack.cut, e.add(low, first), e.min(pack.steps, e.sub(extent, first)))
-            of = _Copies(copies, of_rows, partial(self._row_of_copies, pack, part))
+            of = _Copies(copies, of_rows, of_steps, partial(self._row_of_copies, pack, part))
             dimensions = [*pack.whole, *([] if pack.cut is None else [pack.cut])]
             if copies:
                 with ExitStack() as steps:
@@ -215,10 +219,24 @@ class _RegisterBlocks:
                     assert inside is not None
                     with e.loop(self.width, "i", simd=True) as i:
                         self._copy(of, domain | inside, i)
+            if of_steps:
+                self._copy_steps(of, domain, dimensions, part)
             with e.loop(blocks, "block") as block:
                 if of_rows:
                     self._copy_rows(of, self.start(block), domain, dimensions, part)
                 self._over(block, domain, of, part)
+
+    def _copy_steps(
+        self, copies: _Copies, domain: dict[SSAValue, Num], dimensions: Sequence[DomainAxis], part: _Part | None
+    ) -> None:
+        """Copy what all points of a block have in common in a step, so that steps lie side by side."""
+        with ExitStack() as scopes:
+            inside = self._open(dimensions, scopes, part)
+            assert inside is not None
+            body, at = SharedBody(self.gemm), domain | inside
+            where = {**self.gemm.coordinates(self.at(0, 0, 0)), **at}
+            for value, array in copies.of_steps.items():
+                self.e.store(body.value_at(value, where), array, [copies.row(at)])
 
     def _copy_rows(
         self, copies: _Copies, start: Num, domain: dict[SSAValue, Num], dimensions: Sequence[DomainAxis],
@@ -229,13 +247,39 @@ class _RegisterBlocks:
         with ExitStack() as scopes:
             row = scopes.enter_context(self.e.loop(self.rows, "row"))
             outside = self._open(outer, scopes, part)
-            inside = self._open([inner], scopes, part, simd=True)
             assert outside is not None
+            place = self.gemm.coordinates(self.at(start, row, 0)) | domain | outside
+            if self.values.along_steps and self._is_whole(inner):
+                self._copy_vectors(copies, start, row, domain | outside, inner)
+                return
+            inside = self._open([inner], scopes, part, simd=True)
             assert inside is not None
             body, at = SharedBody(self.gemm), domain | outside | inside
-            where = {**self.gemm.coordinates(self.at(start, row, 0)), **at}
+            where = place | inside
+            given = {v: self.e.load(array, [copies.row(at)]) for v, array in copies.of_steps.items()}
             for value, array in copies.of_rows.items():
-                self.e.store(body.value_at(value, where), array, [row, copies.row(at)])
+                self.e.store(body.value_at(value, where, given=given), array, [row, copies.row(at)])
+
+    def _is_whole(self, dimension: DomainAxis) -> bool:
+        """Whether a dimension of the domain has so many steps that they are vectors."""
+        _, extent = self._range(dimension)
+        return isinstance(extent, int) and 0 < extent <= self.schedule.pack and extent % self.schedule.lanes == 0
+
+    def _copy_vectors(
+        self, copies: _Copies, start: Num, row: Num, domain: dict[SSAValue, Num], inner: DomainAxis
+    ) -> None:
+        """Compute a row's values by vectors along the innermost dimension of the domain."""
+        e, (low, extent), along = self.e, self._range(inner), self.values.along_steps
+        with e.loop(extent, word(inner.coordinate.name_hint or "r"), step=self.schedule.lanes) as k:
+            at = domain | {inner.coordinate: e.add(low, k)}
+            step = _Step(self, start, at, NO_COPIES, along)
+            for value, array in copies.of_steps.items():
+                step.know(value, self._vector_of(array, [copies.row(at)]))
+            for value, array in copies.of_rows.items():
+                e.effect(vector.StoreOp(step.vector(value, row, 0), array, [e.value(n) for n in (row, copies.row(at))]))
+
+    def _vector_of(self, source: SSAValue, indices: Sequence[Num]) -> SSAValue:
+        return self.load(source, indices, self.schedule.lanes)
 
     def _pack(self) -> _Pack:
         """The steps that are copied at once: innermost dimensions whose steps are few, and some of the next one."""
@@ -334,23 +378,37 @@ class _RegisterBlocks:
             target = [e.value(i) for i in (e.add(first, r), v)]
             e.effect(vector.StoreOp(e.load(registers[n], [number(r, v)]), self.sums[n], target))
 
-    def load(self, source: SSAValue, indices: Sequence[Num]) -> SSAValue:
+    def load(self, source: SSAValue, indices: Sequence[Num], lanes: int | None = None) -> SSAValue:
         """A vector of an array."""
-        element = source.type.element_type  # type: ignore[attr-defined]
-        return self.e.op(vector.LoadOp(source, [self.e.value(i) for i in indices], VectorType(element, [self.lanes])))
+        type = VectorType(source.type.element_type, [lanes or self.lanes])  # type: ignore[attr-defined]
+        return self.e.op(vector.LoadOp(source, [self.e.value(i) for i in indices], type))
 
 
 class _Step:
     """The values of one step: operations that rows, or vectors of a row, have in common are emitted once."""
 
-    def __init__(self, blocks: _RegisterBlocks, start: Num, domain: dict[SSAValue, Num], copies: _Copies):
+    def __init__(
+        self,
+        blocks: _RegisterBlocks,
+        start: Num,
+        domain: dict[SSAValue, Num],
+        copies: _Copies,
+        along: frozenset[SSAValue] = frozenset(),
+    ):
         self.blocks, self.e, self.domain, self.copies, self.start = blocks, blocks.e, domain, copies, start
+        self.along = along or blocks.values.along_x
+        """Values that differ from lane to lane."""
+        self.lanes = blocks.schedule.lanes if along else blocks.lanes
         self._made: dict[tuple[object, ...], SSAValue] = {}
 
-    def vector(self, value: SSAValue, row: int, column: int) -> SSAValue:
+    def know(self, value: SSAValue, vector: SSAValue) -> None:
+        """Take a vector for a value that all rows have in common."""
+        self._made[value, 0, 0] = vector
+
+    def vector(self, value: SSAValue, row: Num, column: int) -> SSAValue:
         """A value as a vector of the points from a column on."""
         found = self._value(value, row, column)
-        if value in self.blocks.values.along_x:
+        if value in self.along:
             return found
         return self._once(("splat", found), lambda: self._splat(found))
 
@@ -358,20 +416,20 @@ class _Step:
         return self.e.op(vector.BroadcastOp(value, self._type(value)))
 
     def _type(self, value: SSAValue) -> VectorType:
-        return VectorType(value.type, [self.blocks.lanes])
+        return VectorType(value.type, [self.lanes])
 
     def _once(self, key: tuple[object, ...], make: Callable[[], SSAValue]) -> SSAValue:
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
 
-    def _where(self, row: int, column: int) -> dict[SSAValue, Num]:
+    def _where(self, row: Num, column: int) -> dict[SSAValue, Num]:
         blocks = self.blocks
         return blocks.gemm.coordinates(blocks.at(self.start, row, column)) | self.domain
 
-    def _value(self, value: SSAValue, row: int, column: int) -> SSAValue:
+    def _value(self, value: SSAValue, row: Num, column: int) -> SSAValue:
         values = self.blocks.values
-        column = column if value in values.along_x else 0
+        column = column if value in self.along else 0
         row = row if value in values.by_row else 0
         if (copy := self.copies.arrays.get(value)) is not None:
             at = [self.copies.row(self.domain), column]
@@ -396,11 +454,11 @@ class _Step:
         constant = value.owner
         return self._once((value,), lambda: self.e.op(constant.clone()))
 
-    def _emit(self, op: Operation, value: SSAValue, row: int, column: int) -> SSAValue:
+    def _emit(self, op: Operation, value: SSAValue, row: Num, column: int) -> SSAValue:
         assert not isinstance(op, WriteOp)
         if isinstance(op, ReadOp):
             return self._read(op, row, column)
-        if value not in self.blocks.values.along_x:
+        if value not in self.along:
             copy = op.clone({v: self._value(v, row, column) for v in op.operands})
             self.e.effect(copy)
             return next(new for old, new in zip(op.results, copy.results, strict=True) if old is value)
@@ -412,15 +470,15 @@ class _Step:
         )
         return self.e.op(made)
 
-    def _read(self, op: ReadOp, row: int, column: int) -> SSAValue:
+    def _read(self, op: ReadOp, row: Num, column: int) -> SSAValue:
         where = self._where(row, column)
         operands = [where[v] if v in where else self._value(v, row, column) for v in op.indices]
         indices = [self.e.affine(x, operands) for x in op.map.data.results]
         tile = self.blocks.gemm.tile
-        if op.value not in self.blocks.values.along_x:
+        if op.value not in self.along:
             return read_global(self.e, tile, op.source, indices, None, needed=True)
         at = locate(self.e, tile, op.source, indices, None, needed=True)
-        found = self.blocks.load(tile.buffers[behind_boundaries(op.source)[0]].memref, at.index)
+        found = self.blocks.load(tile.buffers[behind_boundaries(op.source)[0]].memref, at.index, self.lanes)
         for conditions, other in reversed(at.inside):
             # the same for all lanes, as x has no boundary
             inside = all_of(self.e, conditions.values())

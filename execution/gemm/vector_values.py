@@ -33,6 +33,10 @@ class VectorValues:
     """Values along x that all rows have in common, and that are used with others: they are copied side by side."""
     by_columns: tuple[SSAValue, ...]
     """Values that all columns have in common, and that take several operations: each row's are copied side by side."""
+    of_steps: tuple[SSAValue, ...]
+    """Values that these take, and that differ from step to step alone: they are copied once for all rows."""
+    along_steps: frozenset[SSAValue]
+    """Values behind those of rows that are vectors along the innermost dimension of the domain."""
     reads: tuple[ReadOp, ...]
     """Reads that are loaded as vectors."""
 
@@ -70,7 +74,10 @@ def vector_values(update: UpdateOp, rows_dim: int | None, pack: bool) -> VectorV
         return "its vectors have elements of several widths"
     found = tuple(v for op in _body(update) for v in op.results if v in packed)
     by_columns = _by_columns(update, along_x, by_row) if pack else ()
-    return VectorValues(along_x, by_row, found, by_columns, tuple(op for op in vectors if isinstance(op, ReadOp)))
+    of_steps = _of_steps(update, by_row, by_columns)
+    along_steps = _along_steps(update, by_columns, of_steps)
+    loaded = tuple(op for op in vectors if isinstance(op, ReadOp))
+    return VectorValues(along_x, by_row, found, by_columns, of_steps, along_steps, loaded)
 
 
 def _by_columns(update: UpdateOp, along_x: frozenset[SSAValue], by_row: frozenset[SSAValue]) -> tuple[SSAValue, ...]:
@@ -80,6 +87,36 @@ def _by_columns(update: UpdateOp, along_x: frozenset[SSAValue], by_row: frozense
         if isinstance(op, WriteOp) or any(r in along_x for r in op.results):
             meeting |= dict.fromkeys(v for v in op.operands if v in by_row and v not in along_x)
     return tuple(v for v in meeting if _is_plain(v.type) and _numbers_taken(v) >= LEAST_OF_COLUMNS)
+
+
+def _of_steps(update: UpdateOp, by_row: frozenset[SSAValue], by_columns: tuple[SSAValue, ...]) -> tuple[SSAValue, ...]:
+    """Find the numbers that values of rows take, and that are those of all rows in a step."""
+    moving = depending(update.body.block.ops, [d.coordinate for d in update.domain])
+    found: dict[SSAValue, None] = {}
+    for op in (op for value in by_columns for op in taken(value)):
+        if any(r in by_row for r in op.results):
+            same = (v for v in op.operands if isinstance(v.owner, Operation) and v in moving and v not in by_row)
+            found |= dict.fromkeys(v for v in same if _is_plain(v.type))
+    return tuple(found)
+
+
+def _along_steps(
+    update: UpdateOp, by_columns: tuple[SSAValue, ...], of_steps: tuple[SSAValue, ...]
+) -> frozenset[SSAValue]:
+    """Find the values behind those of rows that are vectors along the domain's innermost dimension; none if not all."""
+    inner = update.domain[0].coordinate
+    moving, wide = _depending(update, inner), set(side_by_side(update, inner))
+    behind = {op for value in of_steps for op in taken(value)}
+    ops = [op for value in by_columns for op in taken(value) if op not in behind]
+    vectors = [op for op in ops if not moving.isdisjoint(op.results)]
+    for op in vectors:
+        is_known = isinstance(op, _LANE_BY_LANE) or (isinstance(op, ReadOp) and op in wide)
+        if not is_known and not (isinstance(op, arith.SelectOp) and op.cond not in moving):
+            return frozenset()
+    widths = {element_bytes(v.type) for op in vectors for v in op.results if _is_plain(v.type)}
+    if len(widths) > 1 or not all(_is_plain(v.type) for op in vectors for v in op.results):
+        return frozenset()
+    return frozenset({v for op in vectors for v in op.results} | set(of_steps))
 
 
 def _numbers_taken(value: SSAValue) -> int:

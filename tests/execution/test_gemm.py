@@ -20,6 +20,7 @@ from tilefuse.dialects.img.ops import GroupOp, UpdateOp
 from tilefuse.execution.gemm.attribute import GemmSchedule
 from tilefuse.execution.gemm.features import StagedFeatures, different_places, shared
 from tilefuse.execution.gemm.vector_values import vector_values
+from tilefuse.passes.inline_windows import InlineWindows
 from tilefuse.passes.lower_groups import LowerGroups
 from tilefuse.passes.pipeline import run_passes, standard_passes
 from tilefuse.passes.tile import Tile
@@ -238,6 +239,87 @@ def test_few_points_along_x_are_taken_in_narrower_vectors(pack):
         a, b = rng.random((8, 9), np.float32), rng.random((9, columns), np.float32)
         found = program(a, b)
         np.testing.assert_array_equal(found, hl.Pipeline(_product()).compile("reference")(a, b))
+
+
+@dataclass(frozen=True)
+class _Packed(ModulePass):
+    """Gives updates of four coordinates blocks of two vectors of 4, and 3 rows, whose operands are copied first."""
+
+    name = "test-packed"
+    pack: int
+
+    def apply(self, ctx, op):
+        for group in [g for g in op.walk() if isinstance(g, GroupOp) and g.update is not None]:
+            group.schedule = GemmSchedule(threads=[1, 1, 1], points=[8, 3, 1], vector=4, repeat=2, pack=self.pack)
+
+
+def _at_once(pipeline, *before: ModulePass, pack: int):
+    """The program in which operands of `pack` steps are copied at once, and windows are inlined."""
+    passes = [InlineWindows(always=True) if isinstance(p, InlineWindows) else p for p in standard_passes("cpu")]
+    passes = [q for p in passes for q in ((p, _Packed(pack)) if isinstance(p, Tile) else (p,))]
+    return pipeline.compile("cpu", passes=passes, strict_float=True)
+
+
+@pytest.mark.parametrize("pack", [2, 3, 7, 12, 64])
+def test_steps_of_all_dimensions_are_copied_at_once(pack):
+    c, x, y = hl.Var("c"), hl.Var("x"), hl.Var("y")
+    image, weights = hl.ImageParam(hl.Float(32), 3, "image"), hl.ImageParam(hl.Float(32), 4, "weights")
+    r = hl.RDom([(0, 3), (0, 2), (0, image.dim(0).extent())])
+    sums = hl.Func("sums")
+    sums[c, x, y] = 1.0
+    sums[c, x, y] += weights[c, r.x, r.y, r.z] * image[r.z, x + r.x, y + r.y]
+    program = _at_once(hl.Pipeline(sums), pack=pack)
+    assert re.search(r"copy_\[\d+\]\[8\]", program.source())
+    rng = np.random.default_rng(pack)
+    for channels, width, inputs in ((8, 7, 5), (9, 4, 4), (21, 2, 3), (5, 1, 1), (3, 3, 7)):
+        a = rng.random((4, width + 2, inputs), np.float32), rng.random((inputs, 2, 3, channels), np.float32)
+        sizes = {"sizes": [channels, width, 3]}
+        found = program(*a, **sizes)
+        np.testing.assert_array_equal(found, hl.Pipeline(sums).compile("reference")(*a, **sizes))
+
+
+def _mixed_windows(inputs: int):
+    """A window of each channel around each point, zero outside, and a mixture of channels."""
+    c, x, y = hl.Var("c"), hl.Var("x"), hl.Var("y")
+    image, own = hl.ImageParam(hl.Float(32), 3, "image"), hl.ImageParam(hl.Float(32), 3, "own")
+    weights = hl.ImageParam(hl.Float(32), 2, "weights")
+    width, height = image.dim(1).extent(), image.dim(2).extent()
+    r, k = hl.RDom([(0, 3), (0, 2)]), hl.RDom([(0, inputs)])
+    by_channel, mixed, output = hl.Func("by_channel"), hl.Func("mixed"), hl.Func("output")
+    near = image[c, hl.clamp(x + r.x - 1, 0, width - 1), hl.clamp(y + r.y - 1, 0, height - 1)]
+    inside = (x + r.x >= 1) & (x + r.x <= width) & (y + r.y >= 1)
+    by_channel[c, x, y] = 0.5
+    by_channel[c, x, y] += own[c, r.x, r.y] * hl.select(inside, near, 0.0)
+    mixed[c, x, y] = 1.0
+    mixed[c, x, y] += weights[c, k] * by_channel[k, x, y]
+    output[c, x, y] = hl.max(mixed[c, x, y], 0.0)
+    return hl.Pipeline(output)
+
+
+@pytest.mark.parametrize(("inputs", "pack"), [(20, 64), (22, 64), (24, 5)])
+def test_what_columns_share_is_computed_for_several_steps_at_once(inputs, pack):
+    program = _at_once(_mixed_windows(inputs), pack=pack)
+    source = program.source()
+    assert len(program.kernels) == 1
+    assert ("store_f32x4(&side_" in source) == (inputs % 4 == 0 and inputs <= pack)
+    rng = np.random.default_rng(inputs)
+    for channels, width, height in ((8, 7, 3), (9, 4, 2), (21, 2, 4), (5, 1, 1), (3, 5, 2)):
+        a = (
+            rng.random((height, width, inputs), np.float32) - np.float32(0.5),
+            rng.random((2, 3, inputs), np.float32),
+            rng.random((inputs, channels), np.float32) - np.float32(0.5),
+        )
+        sizes = {"sizes": [channels, width, height]}
+        found = program(*a, **sizes)
+        np.testing.assert_array_equal(found, _mixed_windows(inputs).compile("reference")(*a, **sizes))
+
+
+def test_a_window_of_each_channel_is_computed_with_their_mixture_where_that_is_cheaper():
+    def kernels(extent):
+        return len(_mixed_windows(32).compile("cpu", extent=extent).kernels)
+
+    assert kernels((16, 112, 112)) == 1
+    assert kernels((4096, 112, 112)) == 2  # it would be computed anew for each block of channels
 
 
 def _product():

@@ -1,5 +1,5 @@
 // A product of matrices on a CPU: a block has three rows of two vectors, whose sums are registers, and rows that share
-// what is copied of b; the last rows are those of the picture again, and are left.
+// what is copied of b; the last block of points begins where all of its rows lie inside, and leaves those of the one before.
 // RUN: pipeline-opt %s -p 'lower-groups,cse' | filecheck %s
 // RUN: pipeline-opt %s -p 'lower-groups,cse' -t c | filecheck %s --check-prefix=C
 
@@ -19,12 +19,14 @@
 // C:      f32x4 held_[6];
 // C:      held_[5] = load_f32x4(&sums_[{{.*}}][4]);
 // C:      for (idx k_ = 0; k_ <
-// C:      const f32x4 v_1_ = splat_f32x4(v_);
-// C-NEXT: const f32x4 v_2_ = load_f32x4(&copy_[k_][0]);
-// C-NEXT: held_[0] = held_[0] + v_1_ * v_2_;
-// C-NEXT: const f32x4 v_3_ = load_f32x4(&copy_[k_][4]);
-// C-NEXT: held_[1] = held_[1] + v_1_ * v_3_;
-// C:      held_[5] = held_[5] + v_{{[0-9]+}}_ * v_3_;
+// C:      const idx [[ROW:i_[0-9]+_]] = min_idx({{.*}}, out_c_n0_ - 3);
+// C:      const f32x4 v_ = splat_f32x4(a_[
+// C-NEXT: const f32x4 v_1_ = load_f32x4(&copy_[k_][0]);
+// C-NEXT: held_[0] = held_[0] + v_ * v_1_;
+// C-NEXT: const f32x4 v_2_ = load_f32x4(&copy_[k_][4]);
+// C-NEXT: held_[1] = held_[1] + v_ * v_2_;
+// C-NEXT: const f32x4 v_3_ = splat_f32x4(a_[(out_c_min_y_ + ([[ROW]] + 1) - a_min_y_) * a_s0_
+// C:      held_[5] = held_[5] + v_4_ * v_2_;
 // C:      store_f32x4(&sums_[{{.*}}][4], held_[5]);
 img.pipeline @product {
   %a = img.input "a" : !img.func<2xf32>

@@ -1,0 +1,104 @@
+"""`inline-windows`: an update's kernel computes the few sums that its steps read, for all of its columns at once.
+
+    %own = img.group "own" { %own0 = img.stage ...; %own1 = img.update "own" (%c, %x) over (%k in [%zero, %three]) ... }
+    %mix = img.group "mix" {
+      %mix1 = img.update "mix" (%d, %x) over (%c in [%lo, %n]) ... { ... img.read %own[%c, %x] ... }
+    =>
+    %mix = img.group "mix" {
+      %mix1 = img.update "mix" (%d, %x) over (%c in [%lo, %n]) ... { the three points of %own at [%c, %x] ... }
+
+A convolution of each channel by itself, before one that mixes channels. A stage, or an update over few points that are
+known, which one update alone reads, at places that its first coordinate does not move, goes into its body, where the
+cost model finds that cheaper: nothing of it goes through memory then. Each point meets the one before it in the order
+of its domain, so results are the same to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.transforms.common_subexpression_elimination import cse
+
+from tilefuse.analysis.access import read_sites, reads
+from tilefuse.analysis.dependence import depending
+from tilefuse.analysis.machine import check_extent, check_target
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, UpdateOp, prints
+from tilefuse.passes.inline_stages import inline_at
+from tilefuse.passes.trials import Trials, named
+from tilefuse.passes.unroll_reductions import MOST_STENCIL, instructions_of_all, known_points, written_out_stage
+
+
+@dataclass(frozen=True)
+class InlineWindows(ModulePass):
+    """Compute few sums that an update's steps read in its body, where they are cheaper there."""
+
+    name = "inline-windows"
+
+    target: str = "cpu"
+    """The machine to compare on: a GPU's model or arch, or cpu."""
+    always: bool = False
+    """Whether to do so wherever a kernel can, whatever it costs."""
+    extent: tuple[int, ...] = (1536, 2560)
+    """Size of picture to optimise for, x first."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_extent(self.extent, self.name)
+        check_target(self.target, self.name)
+        trials = Trials(self.target, self.extent)
+        for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
+            groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp) and g.update is not None]
+            for group in [g.sym_name.data for g in groups if g.schedule is None]:
+                for producer in [p.sym_name.data for p in _given(named(pipeline, group))]:
+                    pipeline = trials.tried(pipeline, producer, group, _put_inside, always=self.always)
+
+
+def _given(group: GroupOp) -> Iterator[GroupOp]:
+    """The groups whose points the update alone reads, all columns of a step the same ones."""
+    update = group.update
+    if update is None or not update.pure or not update.domain or group.steps:
+        return
+    along_x = depending(update.body.block.ops, update.pure[:1])
+    for producer in dict.fromkeys(read.source.owner for read in reads(update)):
+        if not isinstance(producer, GroupOp) or producer.schedule is not None or not _is_short(producer):
+            continue
+        used = [use.operation for f in producer.funcs for use in f.uses]
+        if all(isinstance(r, ReadOp) and r.parent_op() is update and along_x.isdisjoint(r.operands) for r in used):
+            yield producer
+
+
+def _is_short(producer: GroupOp) -> bool:
+    """Whether a group is one stage, or a sum of few points that are known and what stands beside it."""
+    if any(prints(definition) for definition in producer.definitions):
+        return False
+    update = producer.update
+    if update is None:
+        return len(producer.stages) == 1
+    points = known_points(update)
+    return not producer.steps and points is not None and instructions_of_all(update, points) <= MOST_STENCIL
+
+
+def _put_inside(pipeline: PipelineOp, producer: GroupOp, group: GroupOp) -> None:
+    """Compute the stages of a producer where the update of a group reads them."""
+    update = producer.update
+    if update is not None:
+        points = known_points(update)
+        assert points is not None
+        written_out_stage(update, points)
+    for inner, outer in zip(producer.yield_op.values, producer.funcs, strict=True):
+        outer.replace_all_uses_with(inner)
+    last = producer.yield_op
+    last.detach()
+    last.erase()
+    for stage in reversed(producer.stages):
+        sites = read_sites(stage)
+        assert sites is not None
+        for number, site in enumerate(sites):
+            inline_at(stage, site, move=number == len(sites) - 1)
+    assert isinstance(group.update, UpdateOp)
+    cse(group.update)
+    producer.detach()
+    producer.erase()

@@ -1,0 +1,63 @@
+"""Changes of groups that are tried on a copy of the pipeline, and kept where the cost model finds them cheaper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tilefuse.analysis.machine import machine
+from tilefuse.analysis.model import extract
+from tilefuse.analysis.regions import NotFusable
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp
+from tilefuse.execution.candidate import Wishes
+from tilefuse.execution.facts import GroupFacts, nominal_extent
+from tilefuse.execution.search import best_schedule
+
+Change = Callable[[PipelineOp, GroupOp, GroupOp], None]
+"""Makes a producer part of a group."""
+
+
+def named(pipeline: PipelineOp, name: str) -> GroupOp:
+    """Find a group by name."""
+    return next(g for g in pipeline.body.block.ops if isinstance(g, GroupOp) and g.sym_name.data == name)
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Tries changes for a target and a size of picture."""
+
+    target: str
+    extent: tuple[int, ...]
+
+    def tried(self, pipeline: PipelineOp, producer: str, name: str, change: Change, *, always: bool) -> PipelineOp:
+        """The pipeline with a producer and a group made one, if the change pays; `always`: if a kernel can."""
+        copy = pipeline.clone()
+        block = pipeline.parent_block()
+        assert block is not None
+        block.insert_op_after(copy, pipeline)
+        change(copy, named(copy, producer), named(copy, name))
+        cost = self._microseconds(copy, named(copy, name))
+        taken = cost is not None and always
+        if cost is not None and not taken:
+            separate = self._microseconds(pipeline, named(pipeline, producer), named(pipeline, name))
+            taken = separate is not None and cost < separate
+        rest, kept = (pipeline, copy) if taken else (copy, pipeline)
+        rest.detach()
+        rest.erase()
+        return kept
+
+    def _microseconds(self, pipeline: PipelineOp, *groups: GroupOp) -> float | None:
+        """Predict the time of groups of a pipeline; None if one cannot be a kernel."""
+        on, model = machine(self.target), extract(pipeline, self.extent)
+        total = 0.0
+        for group in groups:
+            try:
+                found = best_schedule(
+                    GroupFacts.of(group, model, nominal_extent(self.extent, on)), on, Wishes(thorough=False)
+                )
+            except NotFusable:
+                return None
+            if found is None:
+                return None
+            total += found.microseconds
+        return total
