@@ -71,7 +71,7 @@ def _given(group: GroupOp) -> Iterator[GroupOp]:
 
 
 def _is_short(producer: GroupOp) -> bool:
-    """Whether a group is one stage, or a sum of few points that are known and what stands beside it."""
+    """Whether a group is one stage, or a sum of few known points with the stages beside it."""
     if any(prints(definition) for definition in producer.definitions):
         return False
     update = producer.update

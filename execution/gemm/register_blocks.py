@@ -20,36 +20,21 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
-from xdsl.dialects import arith, vector
+from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
-from tilefuse.analysis.access import behind_boundaries
 from tilefuse.dialects.img.combiners import combined
-from tilefuse.dialects.img.ops import GroupOp, ReadOp, WriteOp
+from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.ops.update import DomainAxis
 from tilefuse.dialects.img.types import FuncType, element_bytes, storage_type
 from tilefuse.execution.gemm.attribute import GemmSchedule
+from tilefuse.execution.gemm.block_step import NO_COPIES, Copies, Step
 from tilefuse.execution.gemm.function import GemmFunction
 from tilefuse.execution.gemm.vector_values import VectorValues, vector_values
 from tilefuse.lowering.emit import PRIVATE, SHARED, Num
-from tilefuse.lowering.reads import all_of, locate, read_global
 from tilefuse.lowering.shared_body import SharedBody
 from tilefuse.lowering.symbols import word
-
-
-@dataclass(frozen=True)
-class _Copies:
-    """The arrays of the values that are copied, and which row of them a point of the domain has."""
-
-    arrays: Mapping[SSAValue, SSAValue]
-    """Of a row of vectors for each step."""
-    of_rows: Mapping[SSAValue, SSAValue]
-    """Of all steps side by side, for each row of a block."""
-    of_steps: Mapping[SSAValue, SSAValue]
-    """Of all steps side by side, for all rows."""
-    row: Callable[[Mapping[SSAValue, Num]], Num]
-    """The number of a step among those that are copied at once."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +59,6 @@ class _Part:
     steps: Num
 
 
-NO_COPIES = _Copies({}, {}, {}, lambda domain: 0)
-
-
 LEAST_LANES = 4
 """Of the vectors that functions with few points along x get."""
 
@@ -94,7 +76,7 @@ def emit_register_blocks(gemm: GemmFunction, otherwise: Callable[[], None]) -> N
         lanes = min(width, schedule.lanes)
         own = e.min(schedule.points[0], e.sub(extent, gemm.firsts[0]))
         with e.loop(1 if width == schedule.points[0] else e.ceildiv(own, width), "part") as part:
-            _RegisterBlocks(gemm, width, lanes, rows, e.add(gemm.firsts[0], e.mul(part, width))).emit()
+            RegisterBlocks(gemm, width, lanes, rows, e.add(gemm.firsts[0], e.mul(part, width))).emit()
 
     def from_width(number: int) -> None:
         if number == len(widths):
@@ -128,7 +110,9 @@ def array_bytes(group: GroupOp) -> int:
     return schedule.points[0] * (schedule.rows * schedule.repeat * of_sums + schedule.pack * of_copies) + of_rows
 
 
-class _RegisterBlocks:
+class RegisterBlocks:
+    """The points of a block, which a thread computes."""
+
     def __init__(self, gemm: GemmFunction, width: int, lanes: int, rows: int, x_first: Num):
         self.gemm, self.e, self.op, self.schedule = gemm, gemm.e, gemm.op, gemm.schedule
         dim = self.schedule.rows_dim
@@ -211,7 +195,7 @@ class _RegisterBlocks:
                 low, extent = self._range(pack.cut)
                 first = open_scopes.enter_context(e.loop(extent, "first", step=pack.steps))
                 part = _Part(pack.cut, e.add(low, first), e.min(pack.steps, e.sub(extent, first)))
-            of = _Copies(copies, of_rows, of_steps, partial(self._row_of_copies, pack, part))
+            of = Copies(copies, of_rows, of_steps, partial(self._row_of_copies, pack, part))
             dimensions = [*pack.whole, *([] if pack.cut is None else [pack.cut])]
             if copies:
                 with ExitStack() as steps:
@@ -227,9 +211,9 @@ class _RegisterBlocks:
                 self._over(block, domain, of, part)
 
     def _copy_steps(
-        self, copies: _Copies, domain: dict[SSAValue, Num], dimensions: Sequence[DomainAxis], part: _Part | None
+        self, copies: Copies, domain: dict[SSAValue, Num], dimensions: Sequence[DomainAxis], part: _Part | None
     ) -> None:
-        """Copy what all points of a block have in common in a step, so that steps lie side by side."""
+        """Copy the numbers that all points of a block have in common in a step, so that steps lie side by side."""
         with ExitStack() as scopes:
             inside = self._open(dimensions, scopes, part)
             assert inside is not None
@@ -239,10 +223,10 @@ class _RegisterBlocks:
                 self.e.store(body.value_at(value, where), array, [copies.row(at)])
 
     def _copy_rows(
-        self, copies: _Copies, start: Num, domain: dict[SSAValue, Num], dimensions: Sequence[DomainAxis],
+        self, copies: Copies, start: Num, domain: dict[SSAValue, Num], dimensions: Sequence[DomainAxis],
         part: _Part | None,
     ) -> None:  # fmt: skip
-        """Compute what the columns of a block have in common for each of its rows, by vectors along the domain."""
+        """Compute the numbers of each row that the columns of a block have in common, by vectors along the domain."""
         inner, *outer = dimensions
         with ExitStack() as scopes:
             row = scopes.enter_context(self.e.loop(self.rows, "row"))
@@ -266,13 +250,13 @@ class _RegisterBlocks:
         return isinstance(extent, int) and 0 < extent <= self.schedule.pack and extent % self.schedule.lanes == 0
 
     def _copy_vectors(
-        self, copies: _Copies, start: Num, row: Num, domain: dict[SSAValue, Num], inner: DomainAxis
+        self, copies: Copies, start: Num, row: Num, domain: dict[SSAValue, Num], inner: DomainAxis
     ) -> None:
         """Compute a row's values by vectors along the innermost dimension of the domain."""
         e, (low, extent), along = self.e, self._range(inner), self.values.along_steps
         with e.loop(extent, word(inner.coordinate.name_hint or "r"), step=self.schedule.lanes) as k:
             at = domain | {inner.coordinate: e.add(low, k)}
-            step = _Step(self, start, at, NO_COPIES, along)
+            step = Step(self, start, at, NO_COPIES, along)
             for value, array in copies.of_steps.items():
                 step.know(value, self._vector_of(array, [copies.row(at)]))
             for value, array in copies.of_rows.items():
@@ -332,7 +316,7 @@ class _RegisterBlocks:
             )
         return domain
 
-    def _copy(self, copies: _Copies, domain: Mapping[SSAValue, Num], i: Num) -> None:
+    def _copy(self, copies: Copies, domain: Mapping[SSAValue, Num], i: Num) -> None:
         """Copy the operands of a step, for a column."""
         body = SharedBody(self.gemm)
         where = {**self.gemm.coordinates(self.at(0, 0, i)), **domain}
@@ -343,7 +327,7 @@ class _RegisterBlocks:
         self,
         block: Num,
         domain: dict[SSAValue, Num],
-        copies: _Copies,
+        copies: Copies,
         part: _Part | None = None,
     ) -> None:
         """Have a block of points go over the domain, or over so many steps of one of its dimensions.
@@ -368,7 +352,7 @@ class _RegisterBlocks:
             if (inside := self._open(left, open_scopes, part)) is None:
                 return
             where = domain | inside
-            at = _Step(self, self.start(block), where, copies)
+            at = Step(self, self.start(block), where, copies)
             for n, r, v in places:
                 term = at.vector(self.op.write_op.values[n], r, v)
                 old = e.load(registers[n], [number(r, v)])
@@ -382,107 +366,3 @@ class _RegisterBlocks:
         """A vector of an array."""
         type = VectorType(source.type.element_type, [lanes or self.lanes])  # type: ignore[attr-defined]
         return self.e.op(vector.LoadOp(source, [self.e.value(i) for i in indices], type))
-
-
-class _Step:
-    """The values of one step: operations that rows, or vectors of a row, have in common are emitted once."""
-
-    def __init__(
-        self,
-        blocks: _RegisterBlocks,
-        start: Num,
-        domain: dict[SSAValue, Num],
-        copies: _Copies,
-        along: frozenset[SSAValue] = frozenset(),
-    ):
-        self.blocks, self.e, self.domain, self.copies, self.start = blocks, blocks.e, domain, copies, start
-        self.along = along or blocks.values.along_x
-        """Values that differ from lane to lane."""
-        self.lanes = blocks.schedule.lanes if along else blocks.lanes
-        self._made: dict[tuple[object, ...], SSAValue] = {}
-
-    def know(self, value: SSAValue, vector: SSAValue) -> None:
-        """Take a vector for a value that all rows have in common."""
-        self._made[value, 0, 0] = vector
-
-    def vector(self, value: SSAValue, row: Num, column: int) -> SSAValue:
-        """A value as a vector of the points from a column on."""
-        found = self._value(value, row, column)
-        if value in self.along:
-            return found
-        return self._once(("splat", found), lambda: self._splat(found))
-
-    def _splat(self, value: SSAValue) -> SSAValue:
-        return self.e.op(vector.BroadcastOp(value, self._type(value)))
-
-    def _type(self, value: SSAValue) -> VectorType:
-        return VectorType(value.type, [self.lanes])
-
-    def _once(self, key: tuple[object, ...], make: Callable[[], SSAValue]) -> SSAValue:
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
-
-    def _where(self, row: Num, column: int) -> dict[SSAValue, Num]:
-        blocks = self.blocks
-        return blocks.gemm.coordinates(blocks.at(self.start, row, column)) | self.domain
-
-    def _value(self, value: SSAValue, row: Num, column: int) -> SSAValue:
-        values = self.blocks.values
-        column = column if value in self.along else 0
-        row = row if value in values.by_row else 0
-        if (copy := self.copies.arrays.get(value)) is not None:
-            at = [self.copies.row(self.domain), column]
-            return self._once(("copy", value, column), lambda: self.blocks.load(copy, at))
-        if (side := self.copies.of_rows.get(value)) is not None:
-            place = [row, self.copies.row(self.domain)]
-            return self._once(("side", value, row), lambda: self.e.load(side, place))
-        where = self._where(row, column)
-        if value in where:
-            return self.e.value(where[value])
-        op = value.owner
-        if not isinstance(op, Operation) or op.parent_op() is not self.blocks.op:
-            return self._of_call(value)
-        return self._once((value, row, column), lambda: self._emit(op, value, row, column))
-
-    def _of_call(self, value: SSAValue) -> SSAValue:
-        """A value that stands between the stages."""
-        scalars = self.blocks.gemm.tile.scalars
-        if value in scalars:
-            return scalars[value]
-        assert isinstance(value.owner, Operation)
-        constant = value.owner
-        return self._once((value,), lambda: self.e.op(constant.clone()))
-
-    def _emit(self, op: Operation, value: SSAValue, row: Num, column: int) -> SSAValue:
-        assert not isinstance(op, WriteOp)
-        if isinstance(op, ReadOp):
-            return self._read(op, row, column)
-        if value not in self.along:
-            copy = op.clone({v: self._value(v, row, column) for v in op.operands})
-            self.e.effect(copy)
-            return next(new for old, new in zip(op.results, copy.results, strict=True) if old is value)
-        alone = [op.cond] if isinstance(op, arith.SelectOp) else []
-        """A condition, which is that of all lanes."""
-        operands = [self._value(v, row, column) if v in alone else self.vector(v, row, column) for v in op.operands]
-        made = type(op).create(
-            operands=operands, result_types=[self._type(value)], attributes=op.attributes, properties=op.properties
-        )
-        return self.e.op(made)
-
-    def _read(self, op: ReadOp, row: Num, column: int) -> SSAValue:
-        where = self._where(row, column)
-        operands = [where[v] if v in where else self._value(v, row, column) for v in op.indices]
-        indices = [self.e.affine(x, operands) for x in op.map.data.results]
-        tile = self.blocks.gemm.tile
-        if op.value not in self.along:
-            return read_global(self.e, tile, op.source, indices, None, needed=True)
-        at = locate(self.e, tile, op.source, indices, None, needed=True)
-        found = self.blocks.load(tile.buffers[behind_boundaries(op.source)[0]].memref, at.index, self.lanes)
-        for conditions, other in reversed(at.inside):
-            # the same for all lanes, as x has no boundary
-            inside = all_of(self.e, conditions.values())
-            assert inside is not None
-            beside = self._once(("splat", other), partial(self._splat, other))
-            found = self.e.select(inside, found, beside)
-        return found

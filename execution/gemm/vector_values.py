@@ -90,7 +90,7 @@ def _by_columns(update: UpdateOp, along_x: frozenset[SSAValue], by_row: frozense
 
 
 def _of_steps(update: UpdateOp, by_row: frozenset[SSAValue], by_columns: tuple[SSAValue, ...]) -> tuple[SSAValue, ...]:
-    """Find the numbers that values of rows take, and that are those of all rows in a step."""
+    """Find the numbers that values of rows take, and that all rows have in common in a step."""
     moving = depending(update.body.block.ops, [d.coordinate for d in update.domain])
     found: dict[SSAValue, None] = {}
     for op in (op for value in by_columns for op in taken(value)):
@@ -103,7 +103,7 @@ def _of_steps(update: UpdateOp, by_row: frozenset[SSAValue], by_columns: tuple[S
 def _along_steps(
     update: UpdateOp, by_columns: tuple[SSAValue, ...], of_steps: tuple[SSAValue, ...]
 ) -> frozenset[SSAValue]:
-    """Find the values behind those of rows that are vectors along the domain's innermost dimension; none if not all."""
+    """Find the values that rows take by vectors along the domain's innermost dimension; none if some cannot be."""
     inner = update.domain[0].coordinate
     moving, wide = _depending(update, inner), set(side_by_side(update, inner))
     behind = {op for value in of_steps for op in taken(value)}
