@@ -25,7 +25,7 @@ REASONS = {
     r"(?s)(\w+\[[^=;]*\]).* \1 = ": "what is updated at places that data decide may be one place",
     r" % | / \(\w+ \? 1 : ": "there is no division of vectors of integers",
     r"\(x_ >> 1\)": "every second column within a block tile: strips take such rows",
-    r"\w+\[\w+\]\[\w+\] = -?0\.0f;": "a few vectors of zeros, which become no loop",
+    r"\w+\[[^][=]+\]\[\w+\] = -?0\.0f;": "a few vectors of zeros, which become no loop, or one call of memset",
 }
 """Loops over columns that GCC leaves scalar, by a pattern in their text, and why."""
 
