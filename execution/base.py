@@ -105,6 +105,9 @@ class ExecutionModel(ABC):
     """Whether stages may read others of their group where data say (`analysis/tables.py`)."""
     tables_follow: ClassVar[bool] = False
     """Whether these are rows that follow the tile, in planes that data say; else each block computes all of a table."""
+    places_first: ClassVar[bool] = False
+    """Whether places of an update that data decide are computed for several points at once, before any of them is
+    written."""
     shares_rows: ClassVar[bool] = False
     """Whether planes have in common what is computed of a row, rather than compute it anew."""
     smaller_is: ClassVar[str] = "a smaller tile"

@@ -1,14 +1,28 @@
-"""Grain size on CPUs, the least points that several threads share: waking them takes longer than little work."""
+"""Grain size on CPUs, the least work that several threads share: waking them takes longer than little work."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DenseArrayBase, i64
+
+from tilefuse.analysis.access import reads
+from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.regions import regions
+from tilefuse.analysis.updates import Axis, UpdateFacts
+from tilefuse.dialects.constants import integer_constant
+from tilefuse.dialects.img.ops import Definition, GroupOp
+from tilefuse.dialects.img.types import FuncType
 from tilefuse.execution.facts import GroupFacts
+from tilefuse.execution.registry import model_of
+from tilefuse.lowering.abi import KernelArg, kernel_args
 
 ALONE = 600_000.0
 """Instructions of vector lanes that one thread does while two others would only have begun: some 25 us."""
+LANES = 12.0
+"""Instructions of vector lanes that take as long as one of a loop without vectors."""
 
 
 def shared_from(facts: GroupFacts, tile: tuple[int, ...]) -> int:
@@ -18,3 +32,43 @@ def shared_from(facts: GroupFacts, tile: tuple[int, ...]) -> int:
         reads = sum(len(set(offsets)) for offsets in nodes[id].offsets.values())
         work += region.points * (nodes[id].instructions + nodes[id].values + reads)
     return math.ceil(ALONE * math.prod(tile) / work)
+
+
+def share_few(group: GroupOp, kernel: func.FuncOp) -> None:
+    """Write the grain size on an update's kernel, in pure points times points of the domain.
+
+    A kernel of tiles has its own already.
+    """
+    op = group.update
+    if op is None or "kernel.shared_from" in kernel.attributes:
+        return
+    args = kernel_args(group)
+    numbers = _numbers(args)
+    steps, factors = 1, list[int]()
+    for extent in op.extents:
+        if (known := integer_constant(extent)) is None:
+            factors += [numbers[[a.value for a in args].index(extent)], -1]
+        else:
+            steps *= max(known, 1)
+    out = numbers[[a.value for a in args].index(group.funcs[0])]
+    for dim in op.pure_dims:
+        factors += [out, op.rank - 1 - group.turn[dim]]
+    work = _of_a_point(op)
+    if Axis.Scatter in UpdateFacts(op).axes:
+        work = work + LANES if model_of(group).places_first else LANES * work
+    work = steps * work + sum(map(_of_a_point, group.beside))
+    kernel.attributes["kernel.shared_from"] = DenseArrayBase.from_list(i64, [math.ceil(ALONE / work), *factors])
+
+
+def _numbers(args: Sequence[KernelArg]) -> list[int]:
+    """Numbers of a kernel's arguments: a function's memory, which its mins follow, or a scalar."""
+    found, count = [], 0
+    for arg in args:
+        found.append(count)
+        count += 1 + (arg.value.type.rank.data if isinstance(arg.value.type, FuncType) else 0)
+    return found
+
+
+def _of_a_point(op: Definition) -> float:
+    """Instructions of vector lanes that a point takes."""
+    return sum(map(instruction_cost, op.body.block.ops)) + sum(1 for _ in reads(op)) + len(op.results)

@@ -234,7 +234,8 @@ class _TiledKernel:
             least = shared_from(GroupFacts.of(group, self.plan.model), tuple(self.plan.sizes))
             output = self.function.outputs[self.plan.stored[0].first].memref
             assert isinstance(output, BlockArgument)
-            result.attributes["kernel.shared_from"] = DenseArrayBase.from_list(i64, [output.index, least])
+            factors = [n for axis in range(self.plan.rank) for n in (output.index, axis)]
+            result.attributes["kernel.shared_from"] = DenseArrayBase.from_list(i64, [least, *factors])
             if self.plan.as_they_come:
                 result.attributes["kernel.as_they_come"] = UnitAttr()
         chain = ", ".join(s.sym_name.data for s in group.stages)

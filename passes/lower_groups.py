@@ -21,6 +21,7 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import Definition, GroupOp, PipelineOp, StageOp
 from tilefuse.execution.base import group_error
 from tilefuse.execution.code_length import check_length
+from tilefuse.execution.few_tiles import share_few
 from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import kernel_args, kernel_name
 
@@ -61,6 +62,8 @@ class LowerGroups(ModulePass):
                 check_length(first, model, warps=self.warps)
                 for function in lower_group(first, model, _differing([first, *others], model)):
                     op.body.block.insert_op_before(function, pipeline)
+                    if not self.warps and function.sym_name.data == kernel_name(first):
+                        share_few(first, function)
 
 
 def by_kernel(groups: Sequence[GroupOp]) -> list[list[GroupOp]]:

@@ -36,6 +36,7 @@ class Scatter(ExecutionModel):
     name = "scatter"
     schedule = ScatterSchedule
     runs: ClassVar = UpdateOp
+    places_first = True
     computes_beside = True  # initial values, by threads with tables of their own
     smaller_is = "fewer copies, threads or blocks"
     none_smaller = "No fewer copies, threads or blocks are left"

@@ -229,14 +229,14 @@ class C(Language):
         """The outermost block loop, and the loops that OpenMP collapses with it."""
         return _perfect_nest(loop) if _is_block_loop(loop) and not _inside_block_loop(loop) else []
 
-    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[CExpr], extents: Sequence[CExpr]) -> list[str]:
+    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[CExpr], factors: Sequence[CExpr]) -> list[str]:
         """OpenMP's pragma on the outermost block loop; simd; unrolling."""
         if counts:
             collapse = f" collapse({len(counts)})" if len(counts) > 1 else ""
             function = _function_of(loop)
             kind = "dynamic" if function is not None and "kernel.as_they_come" in function.attributes else "static"
             # threads cost more than little work
-            shared = " && ".join([f"{_product(counts)} >= 2", *_enough_points(function, extents)])
+            shared = " && ".join([f"{_product(counts)} >= 2", *_enough_work(function, factors)])
             return [f"#pragma omp parallel for{collapse} schedule({kind}) if({shared})"]
         # `omp simd` must stand right in front of the loop, and unrolls by itself.
         if "kernel.simd" in loop.attributes:
@@ -314,11 +314,14 @@ def _product(factors: Sequence[CExpr]) -> str:
     return " * ".join(n.wrapped(MUL) for n in factors)
 
 
-def _enough_points(function: func.FuncOp | None, extents: Sequence[CExpr]) -> list[str]:
-    """Whether an output has the points from which on a kernel takes several threads; nothing where it takes them for
-    any."""
-    least = shared_from(function)
-    return [] if least is None or least[1] < 2 else [f"{_product(extents)} >= {least[1]}"]
+def _enough_work(function: func.FuncOp | None, factors: Sequence[CExpr]) -> list[str]:
+    """Whether there is the work from which on a kernel takes several threads; nothing where it takes them for any."""
+    grain = shared_from(function)
+    if grain is None or grain.least < 2:
+        return []
+    # extents of one array have a product that fits; times those of a domain they may not
+    several = len({number for number, _ in grain.factors}) > 1
+    return [f"{'(double)' if several else ''}{_product(factors) or 1} >= {grain.least}"]
 
 
 def _perfect_nest(loop: scf.ForOp) -> list[scf.ForOp]:

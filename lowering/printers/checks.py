@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects import arith, func, gpu, memref, scf
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, StringAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, MemRefType, StringAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.lowering.printers.memrefs import PRIVATE, SHARED, bytes_of, space_of, stored_to
@@ -35,20 +36,38 @@ def block_threads(kernel: func.FuncOp) -> tuple[int, int, int]:
     return int(sizes[0]), int(sizes[1]), int(sizes[2])
 
 
-def shared_from(kernel: func.FuncOp | None) -> tuple[int, int] | None:
-    """An output's number among the arguments, and the points of it from which on several threads compute a kernel."""
+class Grain(NamedTuple):
+    """The work from which on several threads share a kernel: a product of numbers that are known when it is called."""
+
+    least: int
+    factors: tuple[tuple[int, int], ...]
+    """Arguments by number, each with the axis whose extent counts, or -1 where it is a number itself."""
+
+
+def shared_from(kernel: func.FuncOp | None) -> Grain | None:
+    """The work from which on several threads share a kernel, `kernel.shared_from`; PipelineError if it is none."""
     attribute = kernel.attributes.get("kernel.shared_from") if kernel is not None else None
     if kernel is None or attribute is None:
         return None
     found = tuple(map(int, attribute.get_values())) if isinstance(attribute, DenseArrayBase) else ()
+    factors = tuple(zip(found[1::2], found[2::2], strict=False))
     types = kernel.function_type.inputs.data
-    if len(found) != 2 or not 0 <= found[0] < len(types) or not isinstance(types[found[0]], MemRefType):
+    if len(found) != 1 + 2 * len(factors) or not all(_is_factor(types, *factor) for factor in factors):
         raise PipelineError(
-            f"@{kernel.sym_name.data}: kernel.shared_from must be array<i64: the number of an output among the "
-            "arguments, its points>",
+            f"@{kernel.sym_name.data}: kernel.shared_from must be array<i64: the least work, then per factor the "
+            "number of an argument and an axis of it, -1 for an index>",
             kernel,
         )
-    return found[0], found[1]
+    return Grain(found[0], factors)
+
+
+def _is_factor(types: Sequence[Attribute], number: int, axis: int) -> bool:
+    if not 0 <= number < len(types):
+        return False
+    type = types[number]
+    if isinstance(type, MemRefType):
+        return 0 <= axis < type.get_num_dims()
+    return axis == -1 and isinstance(type, IndexType)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def print_for(p: FunctionText, op: Operation) -> None:
         p.line(f"{target.ctype} {target.text} = {init.text};")
         p.set_value(arg, target)
         p.set_value(result, target)
-    for pragma in p.language.loop_pragmas(op, counts, _shared_extents(p, op) if counts else ()):
+    for pragma in p.language.loop_pragmas(op, counts, _grain_factors(p, op) if counts else ()):
         p.line(pragma)
     p.names.push()
     ctype = "idx" if isinstance(induction.type, IndexType) else SIGNED[width_of(induction.type, op)]
@@ -59,10 +59,11 @@ def print_for(p: FunctionText, op: Operation) -> None:
     p.names.pop()
 
 
-def _shared_extents(p: FunctionText, op: Operation) -> Sequence[CExpr]:
-    """The extents of the output whose points `kernel.shared_from` counts."""
-    found = shared_from(p.function)
-    return memory_of(p, p.function.body.block.args[found[0]], op).extents if found is not None else ()
+def _grain_factors(p: FunctionText, op: Operation) -> Sequence[CExpr]:
+    """The numbers whose product is compared with the least work of `kernel.shared_from`."""
+    found, args = shared_from(p.function), p.function.body.block.args
+    factors = found.factors if found is not None else ()
+    return [p.use(args[n]) if axis < 0 else memory_of(p, args[n], op).extents[axis] for n, axis in factors]
 
 
 def _count(p: FunctionText, value: SSAValue) -> CExpr:

@@ -239,7 +239,7 @@ class Cuda(Language):
         unit, _, axis = level.partition("_")
         return f"{unit}Idx.{axis}"
 
-    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[CExpr], extents: Sequence[CExpr]) -> list[str]:
+    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[CExpr], factors: Sequence[CExpr]) -> list[str]:
         """`#pragma unroll`, with the factor that `kernel.unroll` may give."""
         unroll = loop.attributes.get("kernel.unroll")
         if unroll is None:

@@ -63,10 +63,10 @@ class Language(ABC):
         """The built-in value that takes the place of a loop of this `kernel.level`, or None: print a loop."""
 
     @abstractmethod
-    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[CExpr], extents: Sequence[CExpr]) -> list[str]:
+    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[CExpr], factors: Sequence[CExpr]) -> list[str]:
         """Pragmas in front of a loop.
 
-        `counts`: rounds of the loops of `shared_out`; `extents`: of the output of `kernel.shared_from`.
+        `counts`: rounds of the loops of `shared_out`; `factors`: of the work of `kernel.shared_from`.
         """
 
     def shared_out(self, loop: scf.ForOp) -> list[scf.ForOp]:
