@@ -191,6 +191,7 @@ def _last_of_gpus() -> list[ModulePass]:
 def _last_of_cpus() -> list[ModulePass]:
     from tilefuse.passes.compare_selects import CompareSelects
     from tilefuse.passes.divide_by_product import DivideByProduct
+    from tilefuse.passes.mask_selects import MaskSelects
     from tilefuse.passes.plain_conversions import PlainConversions
     from tilefuse.passes.split_conversions import SplitConversions
     from tilefuse.passes.split_lookups import SplitLookups
@@ -199,7 +200,8 @@ def _last_of_cpus() -> list[ModulePass]:
     from tilefuse.passes.whole_vectors import WholeVectors
     from tilefuse.passes.widen_accesses import WidenAccesses
 
-    of_rows: list[ModulePass] = [ThreadArrays(), CompareSelects(), StreamStores(), WholeVectors(), WidenAccesses()]
+    of_masks: list[ModulePass] = [CompareSelects(), MaskSelects()]
+    of_rows = [ThreadArrays(), *of_masks, StreamStores(), WholeVectors(), WidenAccesses()]
     return [*of_rows, DivideByProduct(), PlainConversions(), SplitConversions(), SplitLookups()]
 
 

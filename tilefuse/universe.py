@@ -71,6 +71,7 @@ UNIVERSE = Universe(
         "inline-stages": _pass("inline_stages", "InlineStages"),
         "inline-windows": _pass("inline_windows", "InlineWindows"),
         "lower-groups": _pass("lower_groups", "LowerGroups"),
+        "mask-selects": _pass("mask_selects", "MaskSelects"),
         "merge-sums": _pass("merge_sums", "MergeSums"),
         "merge-versions": _pass("merge_versions", "MergeVersions"),
         "plain-conversions": _pass("plain_conversions", "PlainConversions"),

@@ -165,14 +165,36 @@ static void tilefuse_write(const char* line) {
   else fputs(line, stdout);
 }"""
 
+_HALF_BY_BITS = "#if defined(__x86_64__) && !defined(__clang__)"
+"""GCC converts one half at a time on x86, and takes arithmetic on its bits as vectors; others have vectors of halves."""
+
 _HALF = {
+    # 1 to 30 are exponents of numbers, and times 2^-112 theirs; what has exponent 0 is added to 0.5, its unit that of 0.5
     "f16_to_f32": Helper(
-        "float f16_to_f32(unsigned short a) { _Float16 h; __builtin_memcpy(&h, &a, 2); return (float)h; }"
+        "float f16_to_f32(unsigned short a) {\n"
+        f"{_HALF_BY_BITS}\n"
+        "  const unsigned int size = a & 0x7fffu;\n"
+        "  const unsigned int large = bitcast_f32_u32(bitcast_u32_f32((size << 13) + 0x70000000u) * 0x1p-112f);\n"
+        "  const unsigned int small = bitcast_f32_u32(bitcast_u32_f32(size | 0x3f000000u) - 0.5f);\n"
+        "  return bitcast_u32_f32((a & 0x8000u) << 16 | (size < 0x400u ? small : large));\n"
+        "#else\n"
+        "  _Float16 h;\n  __builtin_memcpy(&h, &a, 2);\n  return (float)h;\n"
+        "#endif\n}",
+        ("bitcast_f32_u32", "bitcast_u32_f32"),
     ),
+    # a power of two is added whose unit is the last bit of the half, so that the sum is rounded there
     "f32_to_f16": Helper(
         "unsigned short f32_to_f16(float a) {\n"
-        "  const _Float16 h = (_Float16)a;\n  unsigned short b;\n"
-        "  __builtin_memcpy(&b, &h, 2);\n  return b;\n}"
+        f"{_HALF_BY_BITS}\n"
+        "  const unsigned int bits = bitcast_f32_u32(a), size = bits & 0x7fffffffu, power = size & 0x7f800000u;\n"
+        "  const float unit = bitcast_u32_f32((power < 0x38800000u ? 0x38800000u : power) + 0x7800000u);\n"
+        "  const unsigned int sum = bitcast_f32_u32(bitcast_u32_f32(size) * 0x1p112f * 0x1p-110f + unit);\n"
+        "  const unsigned int half = (sum >> 13 & 0x7c00u) + (sum & 0xfffu);\n"
+        "  return (unsigned short)((bits >> 16 & 0x8000u) | (size > 0x7f800000u ? 0x7e00u : half));\n"
+        "#else\n"
+        "  const _Float16 h = (_Float16)a;\n  unsigned short b;\n  __builtin_memcpy(&b, &h, 2);\n  return b;\n"
+        "#endif\n}",
+        ("bitcast_f32_u32", "bitcast_u32_f32"),
     ),
     "round_f16_f64": Helper("float round_f16_f64(double a) { return (float)(_Float16)a; }"),
 }

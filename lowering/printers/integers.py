@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast as as_type
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -111,15 +111,26 @@ def _bitwise(symbol: str) -> Row:
 
 
 def _logical(p: FunctionText, op: Operation, symbol: str, prec: int) -> CExpr:
-    """i1: `&&` reads best, but it branches; so only for cheap operands, which nothing is lost by skipping."""
+    """i1: `&&` reads best, but it branches; so only for cheap operands, which nothing is lost by skipping.
+
+    Never in a loop to be vectorised, where GCC keeps some of these branches.
+    """
     a, b = (p.use(operand) for operand in op.operands)
     if symbol == "^":
         if b.text == "true":
             return expr.unary("!", a, "bool", (0, 1))
         return expr.binary(a, "!=", b, EQ, "bool", (0, 1))
-    if a.cheap and b.cheap and not (a.reads or b.reads):
+    if a.cheap and b.cheap and not (a.reads or b.reads) and not _is_vectorised(op):
         return expr.binary(a, symbol * 2, b, LAND if symbol == "&" else LOR, "bool", (0, 1))
     return expr.binary(a, symbol, b, prec, "bool", (0, 1))
+
+
+def _is_vectorised(op: Operation) -> bool:
+    """Whether the loop around an operation is marked for it."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, scf.ForOp):
+        parent = parent.parent_op()
+    return parent is not None and "kernel.simd" in parent.attributes
 
 
 def _shift_left(p: FunctionText, op: Operation) -> CExpr:

@@ -154,6 +154,49 @@ def test_every_shape_of_update_is_shared_out_and_has_vectors(shape, target, tmp_
     assert scalar_loops(text, vectorised_lines(text, tmp_path)) == []
 
 
+TYPES = {
+    **{f"u{bits}": hl.UInt(bits) for bits in (8, 16, 32, 64)},
+    **{f"i{bits}": hl.Int(bits) for bits in (8, 16, 32, 64)},
+    **{f"f{bits}": hl.Float(bits) for bits in (16, 32, 64)},
+    "bf16": hl.BFloat(16),
+    "bool": hl.Bool(),
+}
+
+
+def stencil_of(type):
+    """Rows beside each other, then columns, of one element type, with comparisons and choices."""
+    x, y = hl.Var("x"), hl.Var("y")
+    image = hl.ImageParam(type, 2, "image")
+    mirrored = hl.BoundaryConditions.mirror_image(image)
+    column, out = hl.Func("column"), hl.Func("out")
+    if type == hl.Bool():
+        column[x, y] = mirrored[x, y - 1] | mirrored[x, y + 1]
+        both = column[x - 1, y] & column[x + 1, y]
+        out[x, y] = hl.select(both, column[x, y] ^ image[x, y], mirrored[x - 1, y])
+    else:
+        column[x, y] = mirrored[x, y - 1] + mirrored[x, y] * hl.cast(type, 2) + mirrored[x, y + 1]
+        near, other = hl.clamp(column[x - 1, y], hl.cast(type, 3), hl.cast(type, 90)), column[x + 1, y]
+        out[x, y] = hl.select(near > other, near - column[x, y], hl.min(other, image[x, y]))
+    return print_c(
+        run_passes(hl.Pipeline(out).to_module(), [*standard_passes("cpu"), *lowering_passes(warps=False)])
+    )
+
+
+@needs_gcc
+@pytest.mark.parametrize("type", TYPES)
+def test_every_type_has_vectors(type, tmp_path):
+    text = stencil_of(TYPES[type])
+    assert list(simd_loops(text))
+    assert scalar_loops(text, vectorised_lines(text, tmp_path)) == []
+
+
+@needs_clang
+@pytest.mark.parametrize("type", TYPES)
+def test_clang_has_vectors_of_every_type(type, tmp_path):
+    text = stencil_of(TYPES[type])
+    assert scalar_loops(text, lines_of_clang(text, tmp_path), CLANG_REASONS) == []
+
+
 @needs_clang
 @pytest.mark.parametrize("name", NAMES)
 def test_clang_vectorises_every_loop_over_columns(name, tmp_path):
