@@ -1,10 +1,11 @@
-"""`mask-selects`: choose between two booleans by operations on bits.
+"""`mask-selects`: choose between booleans by operations on bits, in loops that compilers make vectors of.
 
     %r = arith.select %c, %a, %b : i1        =>        %d = arith.xori %a, %b : i1
                                                        %m = arith.andi %c, %d : i1
                                                        %r = arith.xori %m, %b : i1
 
-GCC has masks for all of these, but none that a mask chooses: a loop with such a select is not vectorised. For CPUs.
+GCC has masks for all of these, but none that a mask chooses: a loop with such a select is not vectorised. A condition
+that is alike for all columns is no mask, so its select stays. For CPUs.
 """
 
 from __future__ import annotations
@@ -12,28 +13,37 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp, i1
-from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilefuse.passes.expansion import Constants, Expansion, expand_ops
-
-
-def _chosen(op: Operation, constants: Constants) -> SSAValue | None:
-    assert isinstance(op, arith.SelectOp)
-    if op.result.type != i1 or op.cond.type != i1:
-        return None
-    e = Expansion(op, constants)
-    differ = e.emit(arith.XOrIOp(op.lhs, op.rhs))
-    return e.emit(arith.XOrIOp(e.emit(arith.AndIOp(op.cond, differ)), op.rhs))
+from tilefuse.analysis.dependence import depending
+from tilefuse.passes.expansion import Expansion
+from tilefuse.passes.row_parts import vector_loops
 
 
 @dataclass(frozen=True)
 class MaskSelects(ModulePass):
-    """Choose between two booleans by operations on bits."""
+    """Choose between booleans by operations on bits, in loops that compilers make vectors of."""
 
     name = "mask-selects"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        expand_ops(op, (arith.SelectOp,), _chosen)
+        for loop, _ in vector_loops(op):
+            _mask_selects(loop)
+
+
+def _mask_selects(loop: scf.ForOp) -> None:
+    ops = list(loop.body.block.ops)
+    if not (selects := [op for op in ops if isinstance(op, arith.SelectOp) and op.result.type == i1 == op.cond.type]):
+        return
+    of_columns = depending(ops, [loop.body.block.args[0]])
+    for select in selects:
+        if select.cond in of_columns:
+            e = Expansion(select, {})
+            differ = e.emit(arith.XOrIOp(select.lhs, select.rhs))
+            result = e.emit(arith.XOrIOp(e.emit(arith.AndIOp(select.cond, differ)), select.rhs))
+            result.name_hint = select.result.name_hint
+            select.result.replace_all_uses_with(result)
+            select.detach()
+            select.erase()

@@ -166,10 +166,10 @@ static void tilefuse_write(const char* line) {
 }"""
 
 _HALF_BY_BITS = "#if defined(__x86_64__) && !defined(__clang__)"
-"""GCC converts one half at a time on x86, and takes arithmetic on its bits as vectors; others have vectors of halves."""
+"""Of halves GCC makes no vectors on x86, but of arithmetic on their bits; others have conversions of vectors."""
 
 _HALF = {
-    # 1 to 30 are exponents of numbers, and times 2^-112 theirs; what has exponent 0 is added to 0.5, its unit that of 0.5
+    # with exponent 0 it is added to 0.5, whose last bit as a float is that of a half; else its exponent is moved
     "f16_to_f32": Helper(
         "float f16_to_f32(unsigned short a) {\n"
         f"{_HALF_BY_BITS}\n"

@@ -177,9 +177,7 @@ def stencil_of(type):
         column[x, y] = mirrored[x, y - 1] + mirrored[x, y] * hl.cast(type, 2) + mirrored[x, y + 1]
         near, other = hl.clamp(column[x - 1, y], hl.cast(type, 3), hl.cast(type, 90)), column[x + 1, y]
         out[x, y] = hl.select(near > other, near - column[x, y], hl.min(other, image[x, y]))
-    return print_c(
-        run_passes(hl.Pipeline(out).to_module(), [*standard_passes("cpu"), *lowering_passes(warps=False)])
-    )
+    return print_c(run_passes(hl.Pipeline(out).to_module(), [*standard_passes("cpu"), *lowering_passes(warps=False)]))
 
 
 @needs_gcc

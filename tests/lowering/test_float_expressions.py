@@ -88,6 +88,28 @@ def test_conversions_from_integers(kernels):
         np.testing.assert_array_equal(out, a.view(f"{'i' if sign == 's' else 'u'}{width // 8}").astype(np.float32))
 
 
+def test_halves(kernels):
+    """All halves as floats; and floats on both sides of halves and of the middles between them as halves."""
+    to_float = "%h = arith.bitcast %a : i16 to f16\n%r = arith.extf %h : f16 to f32"
+    to_half = "%h = arith.truncf %a : f32 to f16\n%r = arith.bitcast %h : f16 to i16"
+    module = kernels(function("widen", to_float, "f32", "i16") + function("narrow", to_half, "i16"))
+    run = module.c()
+    halves = np.arange(2**16, dtype=np.uint16)
+    out = np.zeros(len(halves), np.float32)
+    run("widen", halves, halves, out)
+    np.testing.assert_array_equal(bits(out), bits(halves.view(np.float16).astype(np.float32)))
+
+    ends = np.array([65504.0, 65519.996, 65520.0, 1e30, 3e38, 1e-30, 1e-45, INF, NAN], np.float32)
+    size = halves[:0x7C00].view(np.float16).astype(np.float32)
+    size = np.concatenate([size, (size[1:] + size[:-1]) / 2, ends])
+    size = np.concatenate([size, np.nextafter(size, np.float32(INF)), np.nextafter(size, np.float32(0))])
+    floats = np.concatenate([size, -size])
+    found = np.zeros(len(floats), np.uint16)
+    run("narrow", floats, floats, found)
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(bits(found.view(np.float16)), bits(floats.astype(np.float16)))
+
+
 PREDICATES = {
     "oeq": lambda a, b, nan: (a == b) & ~nan,
     "ogt": lambda a, b, nan: (a > b) & ~nan,
