@@ -1,17 +1,24 @@
-"""Reads across rows on a CPU, as a transposition has them: how wide a tile is whose rows share lines of the cache."""
+"""Reads across rows, as a transposition has them: neighbours along x read different rows.
+
+On a CPU their cost says how wide a tile is whose rows share lines of the cache; on a GPU the loads of a warp's lanes
+lie in as many lines.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 from tilefuse.analysis.index import Index
-from tilefuse.analysis.model import Node
+from tilefuse.analysis.model import Access, Node
 
 ACROSS_WIDTH = 32
 """Columns of a tile that reads across rows of an input: as many lines stay in the first cache until the next row reads
 the next element of each, also where their addresses share few sets."""
 ACROSS_COST = 100.0
 """Instructions that could be done while such an element comes from further away."""
+ACROSS_LOAD = 15
+"""Instructions of a lane in the time of a load across rows on a GPU: a warp's lie in several lines of the first-level
+cache."""
 
 
 def across_cost(node: Node, members: Collection[int], width: int) -> float:
@@ -23,8 +30,10 @@ def across_cost(node: Node, members: Collection[int], width: int) -> float:
 
 def reads_across(node: Node, members: Collection[int]) -> int:
     """Reads of memory whose neighbours along x lie in different rows of the function that is read."""
-    found = 0
-    for access in node.hull:
-        by_x = [isinstance(i, Index) and i.var == 0 for i in access.indices]
-        found += access.producer not in members and any(by_x) and not by_x[0]
-    return found
+    return sum(access.producer not in members and is_across(access) for access in node.hull)
+
+
+def is_across(access: Access) -> bool:
+    """Whether neighbours along x read different rows of the function that is read."""
+    by_x = [isinstance(i, Index) and i.var == 0 for i in access.indices]
+    return any(by_x) and not by_x[0]

@@ -19,7 +19,7 @@ from tilefuse.analysis.model import Node, PipelineModel
 from tilefuse.analysis.regions import SMALL_DIMENSION, Region, alignment, fixed_span, own_spans, regions
 from tilefuse.dialects.img.attrs import Memory
 from tilefuse.dialects.img.ops import StageOp
-from tilefuse.execution.across import across_cost
+from tilefuse.execution.across import ACROSS_LOAD, across_cost, is_across
 from tilefuse.execution.block_order import deep_dimensions, loaded_alike
 from tilefuse.execution.block_tile.cached_inputs import CachedBox, cached_bytes, cached_inputs
 from tilefuse.execution.block_tile.candidate import BlockCandidate
@@ -327,6 +327,8 @@ def _of_tile(
         if not machine.is_gpu:
             per_point += _gathers(node) * GATHERED * machine.vector_bytes / 4
             per_point += across_cost(node, inside, tile[0])
+        else:
+            per_point += ACROSS_LOAD * sum(is_across(a) and a.producer not in inside for a in node.accesses)
         instructions += points * per_point
         if kept := of.stored_points(id, tile):
             instructions += kept * (1 + INDEX_COST) / piece

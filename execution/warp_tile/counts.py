@@ -15,6 +15,7 @@ from tilefuse.analysis.index import GeneralIndex, Index
 from tilefuse.analysis.model import Access, PipelineModel
 from tilefuse.analysis.points import Extents
 from tilefuse.analysis.subwords import best_pair_stride, gain_beside, gain_in_memory
+from tilefuse.execution.across import ACROSS_LOAD, is_across
 from tilefuse.execution.warp_tile.footprints import WORD_BYTES, Footprint
 from tilefuse.execution.warp_tile.layout import (
     WarpLayout,
@@ -23,9 +24,8 @@ from tilefuse.execution.warp_tile.layout import (
 )
 
 FEW_GATHERED = 16
-"""Loads for a point of a stage in x and y, each of a place of its own, that hide behind others."""
-GATHERED = 15
-"""Instructions in the time of each further one: a warp's lie in several lines of the first-level cache."""
+"""Loads for a point of a stage in x and y, each of a place of its own, that hide behind others. Each further one takes
+as long as one across rows."""
 SECTOR_COST = 0.8
 """Instructions in the time of a load of a place of its own near the point, for each column between neighbouring lanes'
 points: these are in as many more sectors."""
@@ -177,20 +177,21 @@ def _count_stages(
         node, footprint = model.nodes[id], layout.stages[id]
         deep, beyond = footprint.deep, footprint.rows(0)
         # reads are of registers; one that is not staged is a load
-        unstaged = near = 0
+        unstaged = near = across = 0
         if not all(a.is_staged or a.producer in layout.stages for a in node.hull):
             for a in node.accesses:
-                if a.producer not in layout.stages and (a.producer, a.source) not in layout.sources:
+                if a.producer not in layout.stages and not a.is_staged:
                     unstaged += 1
                     near += _is_near(a)
+                    across += is_across(a)
         found.loads |= unstaged > 0
-        many = v * max(0, deep * unstaged - FEW_GATHERED)
+        many = v * max(deep * across, deep * unstaged - FEW_GATHERED)
         if footprint.paired and node.pair_instructions is not None:
             per_column = deep * node.pair_instructions
         else:
             per_column = deep * node.instructions - (deep - 1) * node.shared_instructions
         mine = LinearInRows()
-        mine.add(beyond, v * (per_column + deep * (5 * unstaged + SECTOR_COST * (v - 1) * near)) + GATHERED * many)
+        mine.add(beyond, v * (per_column + deep * (5 * unstaged + SECTOR_COST * (v - 1) * near)) + ACROSS_LOAD * many)
         if id in stored:
             # of the rows that a warp computes its own
             mine.add(0, deep * (4 + v * _split(footprint)))
