@@ -11,9 +11,11 @@ from collections.abc import Collection
 from tilefuse.analysis.index import Index
 from tilefuse.analysis.model import Access, Node
 
-ACROSS_WIDTH = 32
-"""Columns of a tile that reads across rows of an input: as many lines stay in the first cache until the next row reads
-the next element of each, also where their addresses share few sets."""
+ACROSS_WIDTH = 16
+"""Columns of a tile, or lines of a scan, that read across rows of an input: as many lines stay in the first cache until
+the next row reads the next element of each, also where their addresses share few sets. A line of floats is written."""
+ACROSS_HEIGHT = 128
+"""Rows of such a tile, at least: what is fetched ahead of each row that it reads is used."""
 ACROSS_COST = 100.0
 """Instructions that could be done while such an element comes from further away."""
 ACROSS_LOAD = 15

@@ -10,7 +10,7 @@ from tilefuse.analysis.index import AnyIndex, Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.regions import fixed_span
 from tilefuse.dialects.img.attrs import Level, Memory
-from tilefuse.execution.across import ACROSS_WIDTH, across_cost, reads_across
+from tilefuse.execution.across import ACROSS_HEIGHT, ACROSS_WIDTH, across_cost, reads_across
 from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
@@ -68,6 +68,8 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
             if kept > machine.fast_bytes:
                 continue
             for tall in _heights(height, -(-columns // width), machine.cores):
+                if width in narrow and tall < min(height, ACROSS_HEIGHT):
+                    continue
                 tile = (width, tall, *planes)
                 found = _features(facts, rows, tile, kept, ROW_COST * machine.vector_bytes)
                 equal = stays(found, machine)

@@ -25,6 +25,7 @@ from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp, StageOp
+from tilefuse.execution.across import reads_across
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.row_strip.attribute import StripSchedule
 from tilefuse.execution.row_strip.columns import Middle, free_columns
@@ -69,6 +70,10 @@ class StripBody:
         self.bytes = {f: model.nodes[id].bytes for f, id in model.node_of.items()}
         self.lead = max(r.lead for r in self.rows.values())
         self.arrays: dict[SSAValue, SSAValue] = {}
+        self.by_planes = len(self.rows) == 1 and bool(reads_across(model.nodes[model.node_of[group.anchor.funcs[0]]], ()))
+        """Whether all rows of a plane come before those of the next, as lines of one must stay in the first cache."""
+        self.plane: list[Num] | None = None
+        """Coordinates of the present plane, where that is so."""
         self.extents = [self._extent(d) for d in range(len(self.sizes))]
         """Of the strip, as far as the picture goes."""
 
@@ -86,7 +91,10 @@ class StripBody:
                     self.arrays[f] = e.alloca([rows.elements(self.sizes[0])], f.type.storage, SHARED, name)
         columns = [self._columns(stages) for stages in self.loops]
         groups = e.ceildiv(self.extents[1], self.together) if self.together > 1 else self.extents[1]
-        with e.loop(e.add(groups, self.lead), "s") as s:
+        with ExitStack() as around:
+            if self.by_planes:
+                self.plane = self._open_planes(around, self.group.anchor)
+            s = around.enter_context(e.loop(e.add(groups, self.lead), "s"))
             first = e.sub(self.tile.origin[1], self.lead * self.together)
             present = e.add(first, e.mul(s, self.together), "y")
             origin = [self.tile.origin[0], present, *self.tile.origin[2:]]
@@ -152,13 +160,17 @@ class StripBody:
 
     def _planes_in_turn(self, tile: TileContext, stages: Stages, columns: _Columns, ys: Sequence[int], s: Num) -> None:
         """The columns of rows, one plane after the other."""
-        e, rows = self.e, self.rows[stages[0]]
         with ExitStack() as around:
-            deep: list[Num] = []
-            for d, (f, (low, high)) in enumerate(zip(rows.follow[2:], rows.deep, strict=True), 2):
-                start_d, stop = self._planes(stages[0], d, f, low, high)
-                deep.append(around.enter_context(e.loop(stop, letter(d), start=start_d)))
+            deep = self.plane if self.plane is not None else self._open_planes(around, stages[0])
             self._columns_of(tile, stages, columns, [[y, *deep] for y in ys], s)
+
+    def _open_planes(self, around: ExitStack, stage: StageOp) -> list[Num]:
+        """Open the loops over a stage's planes: the coordinates of the present one."""
+        rows, deep = self.rows[stage], []
+        for d, (f, (low, high)) in enumerate(zip(rows.follow[2:], rows.deep, strict=True), 2):
+            start, stop = self._planes(stage, d, f, low, high)
+            deep.append(around.enter_context(self.e.loop(stop, letter(d), start=start)))
+        return deep
 
     def _has_all_planes(self) -> SSAValue:
         """Whether the output has all planes of the tile."""

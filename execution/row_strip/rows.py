@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from tilefuse.analysis.index import Index, Span
 from tilefuse.analysis.model import Node, PipelineModel
 from tilefuse.analysis.regions import Follow, regions
+from tilefuse.execution.across import reads_across
 from tilefuse.execution.facts import GroupFacts
 
 
@@ -83,10 +84,13 @@ IN_COMMON = 0.5
 
 
 def planes_at_once(node: Node, rows: StageRows) -> list[tuple[int, ...]]:
-    """The planes of a stage, if they are few and have most of their work in common; else none."""
+    """The planes of a stage, if they are few and have most of their work in common; else none.
+
+    Reads across rows leave no room in the first cache for lines of other planes.
+    """
     if rows.planes not in range(2, MOST_PLANES + 1) or any(f.dim is not None for f in rows.follow[2:]):
         return []
-    if node.shared_instructions < IN_COMMON * node.instructions:
+    if node.shared_instructions < IN_COMMON * node.instructions or reads_across(node, ()):
         return []
     return list(itertools.product(*(range(low, high + 1) for low, high in rows.deep)))
 

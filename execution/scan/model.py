@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from tilefuse.dialects.img.ops import SET, UpdateOp
+from tilefuse.execution.across import ACROSS_WIDTH
 from tilefuse.execution.base import ByHand, Code, ExecutionModel, Needs
 from tilefuse.execution.scan.attribute import ScanSchedule
 from tilefuse.targets.limits import STATIC_SHARED_LIMIT
@@ -48,7 +49,8 @@ CHUNKS = ((256, 16), (256, 8), (128, 8), (128, 16), (256, 32))
 CHUNKS_ACROSS = ((8, 32), (8, 16), (8, 8), (4, 16))
 """Threads along a line, and steps of each, of a block that has chunks of lines across memory, side by side."""
 CPU_WIDTH, CPU_ROWS = 64, 4
-"""Lines side by side that are one loop, and lines along x that are written out: a step takes four cycles."""
+"""Lines side by side that are one loop, and lines along x that are written out: a step takes four cycles. Of lines
+that read along rows there are `ACROSS_WIDTH` in a loop."""
 MOST_WRITTEN = 600
 """Operations that are written out, at most."""
 
@@ -91,7 +93,7 @@ class Scan(ExecutionModel):
             return
         rank = len(found.lines)
         if not machine.is_gpu:
-            for width in (CPU_ROWS if found.dim == 0 else CPU_WIDTH, 1) if self._has_adjacent_lines(found) else (1,):
+            for width in (_cpu_width(facts, found), 1) if self._has_adjacent_lines(found) else (1,):
                 yield self._candidate(facts, machine, found, _Shape((1,) * rank, width))
             return
         operations = len(facts.update.update.body.block.ops)
@@ -269,6 +271,15 @@ class Scan(ExecutionModel):
         if ScanSchedule.expect(group.schedule).chunk:
             return [chunked_scan_kernel(group)]
         return [staged_scan_kernel(group) if ScanSchedule.expect(group.schedule).slice else scan_kernel(group)]
+
+
+def _cpu_width(facts: GroupFacts, found: Recurrence) -> int:
+    """Lines that a thread of a CPU takes together."""
+    from tilefuse.execution.scan.staged import is_along_rows
+
+    if found.dim == 0:
+        return CPU_ROWS
+    return ACROSS_WIDTH if is_along_rows(facts.update.update, found, facts.turn) else CPU_WIDTH
 
 
 def exact(update: UpdateOp) -> bool:
