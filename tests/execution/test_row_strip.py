@@ -21,6 +21,7 @@ from tilefuse.analysis.machine import machine
 from tilefuse.analysis.model import extract
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
+from tilefuse.execution.across import ACROSS_HEIGHT, ACROSS_WIDTH
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.row_strip.attribute import StripSchedule
 from tilefuse.execution.row_strip.cost import _late, stays
@@ -541,3 +542,24 @@ def test_three_rows_of_one_stage_are_computed_in_a_loop(squares):
     text = str(module)
     assert "row_strip" in text
     assert ("together = 3" in text) == (not squares)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "float64"])
+@pytest.mark.parametrize("planes", [1, 3])
+@pytest.mark.parametrize("size", [(48, 128), (37, 300), (150, 15)])
+def test_transpositions_take_few_columns_of_a_plane_at_a_time(dtype, planes, size):
+    """Their lines stay in the first cache until all of each is read, which those of other planes would drive out."""
+    x, y, c = hl.vars("x y c")
+    image, f = hl.ImageParam(hl.UInt(8) if dtype == "uint8" else hl.Float(int(dtype[-2:])), 3, "image"), hl.Func("f")
+    f[x, y, c] = image[y, x, c] + image[y, x, c]
+    f.bound(c, 0, planes)
+    program = hl.Pipeline(f).compile("cpu", extent=size)
+    picture = np.random.default_rng(1).integers(0, 99, (planes, *size)).astype(dtype)
+    np.testing.assert_array_equal(program(picture), hl.Pipeline(f).compile("reference")(picture))
+    low = min(size[1], ACROSS_HEIGHT)
+    columns, rows = map(int, re.findall(r"tile = \[(\d+), (\d+)", program.source())[0])
+    assert columns == ACROSS_WIDTH
+    assert rows >= low
+    if planes > 1:
+        order = [program.source().index(f"for (idx {name}_ = ") for name in ("z", "s")]
+        assert order == sorted(order), "planes are around rows"

@@ -14,7 +14,9 @@ import tilefuse as hl
 from tilefuse.analysis.recurrence import Recurrence, recurrence
 from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.img.ops import GroupOp, UpdateOp
+from tilefuse.execution.across import ACROSS_WIDTH
 from tilefuse.execution.scan.attribute import ScanSchedule
+from tilefuse.execution.scan.model import CPU_WIDTH
 from tilefuse.passes.group_updates import GroupUpdates
 from tilefuse.passes.pipeline import new_context, run_passes, standard_passes
 from tilefuse.passes.tile import Tile
@@ -237,3 +239,21 @@ def test_search_takes_it_for_running_sums(target):
     f[x, r] += f[x, r - 1]
     text = str(run_passes(hl.Pipeline(f).to_module(), standard_passes(target)))
     assert "#schedule.scan<" in text
+
+
+@pytest.mark.parametrize(("along_rows", "width"), [(True, ACROSS_WIDTH), (False, CPU_WIDTH)])
+@pytest.mark.parametrize("lines", [5, 16, 83])
+def test_lines_that_read_along_rows_are_few_in_a_loop(along_rows, width, lines):
+    """Where their steps are columns of what they read: each line of the cache stays until all of it is read."""
+    x, y, image, f = *hl.vars("x y"), hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("f")
+    r = hl.RDom([(1, 40)])
+    read = (lambda a, b: image[b, a]) if along_rows else (lambda a, b: image[a, b])
+    f[x, y] = read(x, y)
+    f[x, r.x] = hl.f32(0.75) * f[x, r.x - 1] + read(x, r.x)
+    shape = (lines, 41) if along_rows else (41, lines)
+    picture = np.random.default_rng(2).integers(0, 9, shape).astype("float32")
+    program = hl.Pipeline(f).compile("cpu", strict_float=True)
+    expected = hl.Pipeline(f).compile("reference", strict_float=True)
+    sizes = {"sizes": (lines, 41)}
+    np.testing.assert_array_equal(program(picture, **sizes), expected(picture, **sizes))
+    assert f"scan<threads = [1], width = {width}>" in program.source()
