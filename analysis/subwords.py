@@ -56,7 +56,7 @@ HALF_RATE = 1.4
 """Issue slots of an instruction of half the rate, where others run beside it."""
 
 
-_PAIR_COSTS = {
+_PAIR_COSTS: dict[type[Operation], float] = {
     **dict.fromkeys((arith.ConstantOp, arith.ExtUIOp, arith.ExtSIOp), 0.0),
     **dict.fromkeys((arith.ShRUIOp, arith.ShRSIOp, arith.ShLIOp), 2.0),
     **dict.fromkeys((arith.DivUIOp, arith.DivSIOp, arith.FloorDivSIOp, DivOp), 7.0),

@@ -30,7 +30,7 @@ from xdsl.parser.core import ForwardDeclaredValue
 from xdsl.parser.generic_parser import ParserState
 from xdsl.universe import Universe
 from xdsl.utils.exceptions import ParseError, VerifyException
-from xdsl.utils.lexer import Input, Span
+from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
 
 from tilefuse.dialects.diagnostics import PipelineError, SourcePosition
@@ -44,10 +44,19 @@ _FLOATS = {row.name: cast(AnyFloat, row.type) for row in FLOATS.values()}
 
 
 class _Lexer(MLIRLexer):
-    """xDSL's lexer, which takes for ever to see that a long string is not closed."""
+    """xDSL's lexer, which takes for ever to see that a long string is not closed, and takes bytes that are no text."""
 
     # no run of characters is tried again in parts
     _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
+
+    def _lex_string_literal(self, start_pos: int) -> Token[MLIRTokenKind]:
+        try:
+            token = super()._lex_string_literal(start_pos)
+            StringLiteral.from_span(token.span).bytes_contents.decode()
+        except UnicodeError:
+            span = Span(start_pos, self.pos, self.input)
+            raise ParseError(span, f"{printable(span.text)} is no UTF-8 text; write other bytes") from None
+        return token
 
 
 class LocatedParser(Parser):
@@ -119,10 +128,7 @@ class LocatedParser(Parser):
         token = self._current_token
         if token.kind != MLIRTokenKind.BYTES_LIT:
             return None
-        try:
-            text: str = StringLiteral.from_span(token.span).string_contents
-        except UnicodeDecodeError:
-            return None
+        text: str = StringLiteral.from_span(token.span).string_contents
         self._consume_token(MLIRTokenKind.BYTES_LIT)
         return text
 

@@ -79,12 +79,26 @@ def check(rng: random.Random, name: Callable[[random.Random], str]) -> None:
     except PipelineError as error:
         _check_error(error)
         return
+    _check_bytes(text, rng)
     assert again.is_structurally_equivalent(module), text
     _check_round_trips(module)
     _check_tool(text, rng, name)
     _check_kernels(again, level, target, rng)
     if level in ("algorithm", "groups", "schedule") and rng.random() < 0.2:
         _check_results(text)
+
+
+def _check_bytes(text: str, rng: random.Random) -> None:
+    """Any bytes in one of the quoted names: they are its text, or there is one error of ours at its place."""
+    quoted = list(re.finditer(r'"[^"\\\n]*"', text))
+    if not quoted:
+        return
+    chosen, bytes_ = rng.choice(quoted), rng.choice([b"\xed\xa0\x80", b"\xff", b"\xc3", "é".encode(), b"\x00"])
+    escapes = "".join(rf"\{byte:02X}" for byte in bytes_)
+    try:
+        parse_module(f'{text[: chosen.start()]}"{escapes}"{text[chosen.end() :]}', ctx=new_context())
+    except PipelineError as error:
+        _check_error(error)
 
 
 def _rename(module: ModuleOp, rng: random.Random, name: Callable[[random.Random], str]) -> None:
@@ -164,6 +178,7 @@ def _file(rng: random.Random, name: Callable[[random.Random], str]) -> str:
 def _check_error(error: PipelineError) -> None:
     str(error).encode()  # it can be printed
     assert "\n" not in str(error), error
+    assert "codec" not in str(error), error
     assert error.position is not None, error
 
 

@@ -63,6 +63,7 @@ CHECKS = {
     "names": Check("random_names:check"),
     "racecheck": Check("sanitized:racecheck", mapped=-1, needs=("cupy", "compute-sanitizer"), limit=240),
     "ranks": Check("random_ranks:check"),
+    "schedules": Check("random_schedule_numbers:check"),
     "tables": Check("random_tables:check"),
     "warps": Check("random_ranks:check_warps"),
 }

@@ -51,6 +51,9 @@ RETURN = '  %f = img.input "f" : !img.func<0xf32>\n  img.return "f" = %f : !img.
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
+        ('"in"', r'"\ED\A0\80"', r'p.mlir:2:19: error: "\ED\A0\80" is no UTF-8 text; write other bytes'),
+        ('"in"', '"a\ud800"', r'p.mlir:2:19: error: "a\ud800" is no UTF-8 text; write other bytes'),
+        ("@p", r'@"\FF"', r'p.mlir:1:15: error: "\FF" is no UTF-8 text; write other bytes'),
         ("%in[%x]", "%im[%x]", "p.mlir:4:19: error: %im is used but never defined"),
         ("%in[%x]", "%in[%x, %x]", "p.mlir:4:5: error: img.read: 2 indices into !img.func<1xf32>"),
         ("<1xf32>\n\t", "<1xi5>\n\t", "p.mlir:2:26: error: i5 is no pixel type"),

@@ -87,6 +87,9 @@ class BlockSchedule(TileSchedule):
         super().verify()
         if self.tiles_per_block < 1 or (self.tiles_per_block > 1 and len(self.tile_sizes) < 2):
             raise VerifyException("stream is a number of tiles along y, 1 or more")
+        for d, (size, threads) in enumerate(zip(self.tile_sizes, self.thread_counts, strict=True)):
+            if size < threads:
+                raise VerifyException(f"a tile of {size} points in dimension {d} has too few for {threads} threads")
         if not (factors := self.unroll_factors):
             return
         if len(factors) != len(self.tile_sizes):

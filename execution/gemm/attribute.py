@@ -151,6 +151,8 @@ class GemmSchedule(ScheduleAttr):
         written = math.prod(self.points[1:] if self.one_thread else self.points)
         if written > MOST_POINTS:
             raise VerifyException(f"a thread has {written} points; {MOST_POINTS} at most")
+        if self.lanes > 1 and (vectors := written * self.points[0] // self.lanes) > MOST_POINTS:
+            raise VerifyException(f"a block has {vectors} vectors; {MOST_POINTS} at most")
         self._verify_slice()
         self._verify_vectors()
 

@@ -10,6 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.dialects.img.schedule import ScheduleAttr
 
+_MOST_WARPS = 1024
 MOST_OF_A_LANE = 32
 """Sums of a lane, in registers."""
 
@@ -94,6 +95,8 @@ class ReduceSchedule(ScheduleAttr):
             raise VerifyException("numbers are positive, and vector is a power of two up to 512")
         if len(self.thread_counts) != 2 or self.lanes not in (1, 32):
             raise VerifyException("threads are the 32 lanes of a warp (1 on a CPU) and a number of warps")
+        if self.warps > _MOST_WARPS:
+            raise VerifyException(f"a block has {self.warps} warps; {_MOST_WARPS} at most")
         if self.lanes > 1 and self.vector_width > MOST_OF_A_LANE:
             raise VerifyException(f"a lane has {MOST_OF_A_LANE} sums at most")
         if self.number("across") > 1:

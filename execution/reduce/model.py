@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from tilefuse.execution.facts import GroupFacts
     from tilefuse.lowering.workspaces import Workspace
 
+_LOOP = 40
+"""Operations that a loop counts for which a C compiler makes vectors of, beside those of its body."""
+
 
 class Reduce(ExecutionModel):
     """Lanes, warps and blocks share out the domain, and join their sums in a fixed order."""
@@ -81,10 +84,12 @@ class Reduce(ExecutionModel):
 
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
         schedule = ReduceSchedule.expect(group.schedule)
-        # without warps the points side by side are a loop
-        points = 1 if schedule.lanes == 1 else schedule.vector_width
-        points *= 1 if schedule.across else schedule.number("unroll")
-        return Code(len(group.output.body.block.ops) * points, group.sym_name.data, points)
+        operations, points = len(group.output.body.block.ops), schedule.number("unroll")
+        if schedule.lanes == 1:  # without warps the points side by side are a loop
+            operations += _LOOP
+        else:  # with the vectors that memory allows, and without
+            operations, points = 2 * operations, points * schedule.vector_width
+        return Code(operations * points, group.sym_name.data, points)
 
     def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
         from tilefuse.execution.tile_grid import blocks_along

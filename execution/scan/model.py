@@ -227,9 +227,17 @@ class Scan(ExecutionModel):
         return bool(ScanSchedule.expect(group.schedule).chunk) and not exact(group.update)
 
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
+        from tilefuse.analysis.recurrence import Recurrence, recurrence
+        from tilefuse.analysis.updates import UpdateFacts
+
         assert group.update is not None
-        unroll = ScanSchedule.expect(group.schedule).unroll
-        return Code(len(group.update.body.block.ops) * unroll, group.update.sym_name.data, unroll)
+        schedule = ScanSchedule.expect(group.schedule)
+        points = schedule.unroll
+        if schedule.width > 1:
+            found = recurrence(UpdateFacts(group.update))
+            # along x lines that are taken together are written out; along y they are a loop
+            points = schedule.width if isinstance(found, Recurrence) and found.dim == 0 else 1
+        return Code(len(group.update.body.block.ops) * points, group.update.sym_name.data, points)
 
     def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
         return Needs(_shared_bytes(group), group.sym_name.data, self.dynamic_shared(group))

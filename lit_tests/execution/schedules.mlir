@@ -161,8 +161,8 @@ img.pipeline @p {
 
 // -----
 
-// expected-error @below {{ahead = 4294967296: a number of rows of tiles, 0 for none}}
-"test.op"() {s = #schedule.warp_tile<tile = [128, 4], threads = [32, 4], vector = 4, ahead = 4294967296>} : () -> ()
+// expected-error @below {{ahead = 2147483647: a number of rows of tiles, 0 for none}}
+"test.op"() {s = #schedule.warp_tile<tile = [128, 4], threads = [32, 4], vector = 4, ahead = 2147483647>} : () -> ()
 
 // -----
 

@@ -120,7 +120,7 @@ def _logical(p: FunctionText, op: Operation, symbol: str, prec: int) -> CExpr:
         if b.text == "true":
             return expr.unary("!", a, "bool", (0, 1))
         return expr.binary(a, "!=", b, EQ, "bool", (0, 1))
-    if a.cheap and b.cheap and not (a.reads or b.reads) and not _is_vectorised(op):
+    if a.cheap and b.cheap and not (a.reads or b.reads) and not (p.language.computes_vectors and _is_vectorised(op)):
         return expr.binary(a, symbol * 2, b, LAND if symbol == "&" else LOR, "bool", (0, 1))
     return expr.binary(a, symbol, b, prec, "bool", (0, 1))
 
