@@ -326,10 +326,10 @@ class GroupStages(ModulePass):
 
     def _group(self, pipeline: PipelineOp) -> None:
         found = self._grouped(pipeline)
-        if self.recompute and self.algorithm != "none" and machine(self.target).is_gpu:
+        if self.recompute and self.algorithm != "none":
             # on a copy, which takes the place of the pipeline if it turns out better
             pipeline, found = self._with_recomputation(pipeline, found)
-            if self.chain != "never":
+            if machine(self.target).is_gpu and self.chain != "never":
                 pipeline, found = self._with_chains(pipeline, found)
         for id, bounds in ((id, b) for group in found.groups for id, b in found.costs.bounded(*group).items()):
             op = found.model.nodes[id].op

@@ -50,7 +50,8 @@ def recomputed(
 ) -> Iterator[Recomputed]:
     """Yield the stored stages that are computed faster where they are read, the last ones first.
 
-    Each is to be applied before the next is asked for: what it reads then has other readers. `all_costs` is called
+    On a CPU these are only such as need not be stored then, as one kernel is left that reads them. Each is to be
+    applied before the next is asked for: what it reads then has other readers. `all_costs` is called
     before the first one, and only where a stage may be computed elsewhere: it takes time, and few pipelines have such.
     """
     costs: Recomputation | None = None
@@ -75,8 +76,9 @@ def recomputed(
                 inputs=[p for p in model.producers(id) if not all(model.nodes[p].op in ops for ops in known)],
                 kernels=len({kernel_of.get(r, r) for r in chosen}), unstored=unstored,
                 removes_kernel=undone and left == {id},
+                joins=not inside and len({kernel_of.get(r, r) for r in evaluations.keys() - chosen.keys()}) == 1,
             )  # fmt: skip
-            if chosen and change.saving(model, costs, machine) > 0:
+            if chosen and (machine.is_gpu or change.joins) and change.saving(model, costs, machine) > 0:
                 left -= {id} if undone else set()
                 yield Recomputed(stage, frozenset(chosen))
 
@@ -111,12 +113,14 @@ class _Change:
     """Whether no other kernel reads it any more, so that its own does not store it."""
     removes_kernel: bool
     """Whether a kernel of the stage alone goes."""
+    joins: bool
+    """Whether one other kernel reads it still, which may then be one with its own: on a CPU the rows of both roll."""
 
     def saving(self, model: PipelineModel, costs: Recomputation, machine: Machine) -> float:
         """Microseconds that it saves."""
         read = [model.nodes[p] for p in self.inputs]
         inputs = sum(min(math.prod(p.needed or (self.points,)), self.points) * p.bytes for p in read)
-        moved = (self.kernels + self.unstored) * self.points * self.node.bytes
+        moved = (self.kernels + self.unstored + 2 * (self.joins and not machine.is_gpu)) * self.points * self.node.bytes
         bytes = moved - (self.kernels - self.removes_kernel) * inputs
         assert isinstance(self.node.op, StageOp)
         saved = bytes / machine.bytes_per_us + self.removes_kernel * machine.launch_us

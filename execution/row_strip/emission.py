@@ -70,7 +70,8 @@ class StripBody:
         self.bytes = {f: model.nodes[id].bytes for f, id in model.node_of.items()}
         self.lead = max(r.lead for r in self.rows.values())
         self.arrays: dict[SSAValue, SSAValue] = {}
-        self.by_planes = len(self.rows) == 1 and bool(reads_across(model.nodes[model.node_of[group.anchor.funcs[0]]], ()))
+        output = model.nodes[model.node_of[group.anchor.funcs[0]]]
+        self.by_planes = len(self.rows) == 1 and reads_across(output, ()) > 0
         """Whether all rows of a plane come before those of the next, as lines of one must stay in the first cache."""
         self.plane: list[Num] | None = None
         """Coordinates of the present plane, where that is so."""

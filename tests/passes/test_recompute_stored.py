@@ -74,6 +74,35 @@ def test_what_two_kernels_read_is_computed_by_each():
     assert grouped(two_readers()) == [["half"], ["out"]]
 
 
+def pyramid():
+    """Planes weighted by the last of them, which the level above needs as well as the output, at every point."""
+    image = hl.ImageParam(hl.Float(32), 3, "image")
+    image.dim(2).set_bounds(0, 4)
+    edges = hl.BoundaryConditions.repeat_edge(image)
+    base, down, half, filled, out = (hl.Func(name) for name in ("base", "down", "half", "filled", "out"))
+    base[x, y, c] = hl.select(c < 3, edges[x, y, c] * edges[x, y, 3], hl.Expr(edges[x, y, 3]))
+    down[x, y, c] = base[2 * x - 1, y, c] + 2.0 * base[2 * x, y, c] + base[2 * x + 1, y, c]
+    half[x, y, c] = down[x, 2 * y - 1, c] + 2.0 * down[x, 2 * y, c] + down[x, 2 * y + 1, c]
+    rest = 1.0 - base[x, y, 3]
+    filled[x, y, c] = base[x, y, c] + rest * (half[x // 2, y // 2, c] + half[(x + 1) // 2, (y + 1) // 2, c])
+    out[x, y, c] = filled[x, y, c] / (hl.abs(filled[x, y, 3]) + 1.0)
+    out.bound(c, 0, 3)
+    return hl.Pipeline(out)
+
+
+def test_on_a_cpu_what_two_kernels_read_is_stored_by_none():
+    """Each has rows of it, which need not go through memory."""
+    options = {"target": "x86_64_avx2", "extent": (1536, 1024)}
+    apart = grouped(pyramid(), **options, recompute=False)
+    assert ["base"] in apart
+    together = grouped(pyramid(), **options)
+    assert ["base"] not in together
+    assert len(together) == len(apart) - 1
+    picture = np.random.default_rng(3).integers(-9, 9, (4, 73, 131)).astype("float32")
+    result = pyramid().compile("cpu", extent=(1536, 1024), strict_float=True)(picture)
+    np.testing.assert_array_equal(result, pyramid().compile("reference", strict_float=True)(picture))
+
+
 def test_what_a_sum_alone_reads_is_computed_by_it():
     """Though it is read once for each plane: a thread sums all of them."""
     assert ["weight"] in grouped(weighted(), recompute=False)
