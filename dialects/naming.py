@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 _VALUE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_$.]{0,63}")
+_COUNTED = re.compile(r"(_[0-9]+)+$")
+"""Endings that xDSL's printer gives values of one name; it takes away the last of them alone."""
 
 
 def fault_of(name: str) -> str | None:
@@ -18,7 +20,7 @@ def fault_of(name: str) -> str | None:
 
 def value_name(name: str | None) -> str | None:
     """`name` as the hint of an SSA value, or None: xDSL takes letters of any script, and its parser only ASCII."""
-    return name if name and _VALUE_NAME.fullmatch(name) else None
+    return _COUNTED.sub("", name) if name and _VALUE_NAME.fullmatch(name) else None
 
 
 def printable(text: str) -> str:

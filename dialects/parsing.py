@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from itertools import accumulate
 from typing import TypeVar, cast
@@ -36,7 +36,7 @@ from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
 from tilefuse.dialects.diagnostics import PipelineError, SourcePosition
 from tilefuse.dialects.img.elements import FLOATS
 from tilefuse.dialects.img.schedule import DIALECT as SCHEDULES
-from tilefuse.dialects.naming import printable
+from tilefuse.dialects.naming import printable, value_name
 from tilefuse.dialects.verification import verify
 
 _Parsed = TypeVar("_Parsed")
@@ -89,6 +89,11 @@ class LocatedParser(Parser):
             if value.first_use is not None:
                 raise ParseError(span, f"{span.text} is used before it is defined")
         return module
+
+    def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
+        super()._register_ssa_definition(name, values, span)
+        for value in values:
+            value.name_hint = value_name(value.name_hint)
 
     def resolve_operand(self, operand: UnresolvedOperand, type: AttributeInvT) -> SSAValue[AttributeInvT]:
         if operand.operand_name not in self.ssa_values:

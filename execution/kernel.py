@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.types import FuncType
+from tilefuse.dialects.naming import value_name
 from tilefuse.execution.cover import end_covered, first_covered
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.few_tiles import shared_from
@@ -70,7 +71,7 @@ class _Function:
         self.block = Block(arg_types=types)
         self.e = Emitter(self.block)
         for value, hint in zip(self.block.args, hints, strict=True):
-            value.name_hint = hint
+            value.name_hint = value_name(hint)
         self.buffers: dict[SSAValue, KernelBuffer] = {}
         self.outputs: list[KernelBuffer] = []
         self.scalars: dict[SSAValue, SSAValue] = {}

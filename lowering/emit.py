@@ -384,7 +384,7 @@ class Emitter:
             yield start
             return
         block = Block(arg_types=[INDEX])
-        block.args[0].name_hint = name
+        block.args[0].name_hint = value_name(name)
         op = scf.ForOp(self.value(start), self.value(stop), self.value(step), [], block)
         if level is not None:
             op.attributes["kernel.level"] = StringAttr(level)

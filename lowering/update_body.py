@@ -18,6 +18,7 @@ from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp, ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
+from tilefuse.dialects.naming import value_name
 from tilefuse.lowering.abi import kernel_args, kernel_name, memref_type, threads
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, TileContext, TurnedBuffer, read_global, scalar_index
@@ -38,7 +39,7 @@ class UpdateFunction:
         hints += [w.name for w in workspaces]
         self._block = Block(arg_types=self._types)
         for value, hint in zip(self._block.args, hints, strict=True):
-            value.name_hint = hint
+            value.name_hint = value_name(hint)
         self.e = Emitter(self._block)
         buffers: dict[SSAValue, KernelBuffer] = {}
         scalars: dict[SSAValue, SSAValue] = {}

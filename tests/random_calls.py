@@ -252,8 +252,9 @@ class _Call:
         name = rng.choice([*self.drawn.inputs, *self.drawn.outputs])
         if rng.random() < 0.5:
             return replace(self, mins={name: (rng.randrange(-3, 4), 1)})
-        # of all points from far away on there might be just as many as memory holds
-        return replace(self, mins={name: (rng.choice(FAR), 0)}, sizes=(3, 2))
+        # of all points from far away on there might be just as many as memory holds, as of what two outputs need
+        far = rng.choice(FAR if len(self.drawn.outputs) == 1 else [f for f in FAR if abs(f) > 2**39])
+        return replace(self, mins={name: (far, 0)}, sizes=(3, 2))
 
     def must_fail(self, plain: dict[str, np.ndarray]) -> bool:
         """Whether an input or a parameter is given as none may be."""

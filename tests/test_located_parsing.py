@@ -39,6 +39,12 @@ def test_every_op_knows_its_place():
     assert isinstance(module.body.block.first_op.return_op.location, UnknownLoc)
 
 
+def test_names_with_several_numbers_are_printed_so_that_they_parse():
+    text = TEXT.replace("%in", "%x_1_7").replace("(%x)", "(%x_2)").replace("[%x]", "[%x_2]")
+    module = parse_module(text, "p.mlir")
+    assert parse_module(str(module)).is_structurally_equivalent(module)
+
+
 def test_the_generic_form_has_places_too():
     module = parse_module('"img.pipeline"() <{sym_name = "p"}> ({\n  "test.pureop"() : () -> ()\n' + RETURN, "g.mlir")
     first = module.body.block.first_op.body.block.first_op

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index
@@ -94,10 +95,19 @@ def warp_passes(reads: Reads, piece: int, rows_per_thread: int, bytes: int, time
     width = piece & -piece if piece_loads(reads, piece, rows_per_thread, bytes, times)[1] else 1
     width, apart, found = min(width, max(1, 16 // bytes)), piece * times[0] * bytes, 0
     for columns in windows.values():
-        for first, count in runs(min(columns), max(columns), width):
-            if not columns.isdisjoint(range(first, first + count)):
-                found += passes(count * bytes, apart)
+        for low, high in _near(columns, width):
+            for first, count in runs(low, high, width):
+                if not columns.isdisjoint(range(first, first + count)):
+                    found += passes(count * bytes, apart)
     return found / (piece * rows_per_thread)
+
+
+def _near(columns: set[int], width: int) -> list[tuple[int, int]]:
+    """First and last of the accesses' columns, part by part: between columns far apart are too many to go through."""
+    known = sorted(columns)
+    gaps = [(a, b) for a, b in pairwise(known) if b - a > 4 * width]
+    firsts = [known[0], *(b - b % width for _, b in gaps)]
+    return list(zip(firsts, [*(a - a % width + width - 1 for a, _ in gaps), known[-1]], strict=True))
 
 
 @dataclass(frozen=True, slots=True)

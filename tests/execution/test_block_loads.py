@@ -66,3 +66,8 @@ def test_few_blocks_take_longer():
 def test_rounds_along_x_take_registers():
     held = LiveValues(stored=12.0, loaded=30.0)
     assert held.registers(3, 2, 2) > held.registers(3, 2)
+
+
+def test_columns_far_apart_are_counted_at_once():
+    assert warp_passes(((0, 0), (2**40, 0)), 1, 1, 4, (1, 1)) == 2
+    assert warp_passes(((0, 0), (1, 0), (2**40, 0)), 2, 1, 4, (1, 1)) == (2 + 2 + 2 + 2 + 2) / 2
