@@ -34,11 +34,11 @@ class ScheduleAttr(Data[tuple[tuple[str, Number], ...]], ABC):
         numbers = dict(data) | {k: n if isinstance(n, int) else tuple(n) for k, n in given.items()}
         if unknown := numbers.keys() - self.PARAMETERS.keys():
             raise VerifyException(f"a {self.model} takes no {', '.join(sorted(unknown))}")
-        for key, value in numbers.items():
-            if (most := max(value, default=0) if isinstance(value, tuple) else value) > MOST:
-                raise VerifyException(f"{key} has {most}, and {MOST} is the most")
         values = ((key, numbers.get(key, default)) for key, default in self.PARAMETERS.items())
         super().__init__(tuple((key, value) for key, value in values if value is not None))
+        for key, value in self.data:  # last: models say more of numbers that they know
+            if (most := max(value, default=0) if isinstance(value, tuple) else value) > MOST:
+                raise VerifyException(f"{key} has {most}, and {MOST} is the most")
 
     @property
     def model(self) -> str:
