@@ -72,10 +72,10 @@ def piece_loads(
 
 
 @lru_cache(maxsize=1024)
-def passes(bytes: int, apart: int) -> int:
-    """Passes through the banks of shared memory of a load of `bytes` by each lane, `apart` bytes from lane to lane."""
+def passes(bytes: int, stride: int) -> int:
+    """Passes through the banks of shared memory of a load of `bytes` by each lane, `stride` bytes from lane to lane."""
     lanes = max(1, min(32, MOST_AT_ONCE // bytes))
-    words = {(lane * apart + byte) // 4 for lane in range(lanes) for byte in range(0, bytes, min(4, bytes))}
+    words = {(lane * stride + byte) // 4 for lane in range(lanes) for byte in range(0, bytes, min(4, bytes))}
     return 32 // lanes * max(Counter(word % BANKS for word in words).values())
 
 
@@ -93,12 +93,12 @@ def warp_passes(reads: Reads, piece: int, rows_per_thread: int, bytes: int, time
             row = ((rest[0] if rest else 0) + j * times[1], *rest[1:])
             windows.setdefault(row, set()).update(x + i * times[0] for i in range(piece))
     width = piece & -piece if piece_loads(reads, piece, rows_per_thread, bytes, times)[1] else 1
-    width, apart, found = min(width, max(1, 16 // bytes)), piece * times[0] * bytes, 0
+    width, stride, found = min(width, max(1, 16 // bytes)), piece * times[0] * bytes, 0
     for columns in windows.values():
         for low, high in _near(columns, width):
             for first, count in runs(low, high, width):
                 if not columns.isdisjoint(range(first, first + count)):
-                    found += passes(count * bytes, apart)
+                    found += passes(count * bytes, stride)
     return found / (piece * rows_per_thread)
 
 

@@ -28,7 +28,7 @@ EQUAL = 0.6
 """Main memory's time over that of the arithmetic from which on few strips are given out at once, if all pictures stay
 in the cores' second caches: each call then finds there what the last one left. Else slower cores would be waited for.
 """
-EVEN = 8
+HEIGHT_MULTIPLE = 8
 """Heights are multiples of this, so that tiles begin where stages of other scales have a row."""
 ROW_COST = 12.0
 """Vectors to begin a row of a stage, the one included that is computed again at its end."""
@@ -45,7 +45,7 @@ LATE_COST = 0.65
 """Instructions that could be done while such a byte is waited for."""
 STREAM_CORES = 8
 """Fewer cores do not use all of the memory's bandwidth, and wait for stores past the caches longer than for others."""
-SIDES_MISS = 0.3
+HALO_MISS = 0.3
 """Share of the columns that two strips read which comes from main memory twice."""
 
 
@@ -79,9 +79,9 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
 
 def stays(found: StripFeatures, machine: Machine) -> bool:
     """Whether each thread is best given the strips that it had in the last call, all at once."""
-    memory, compute = found.apart(machine)
+    memory, compute = found.times(machine)
     second_caches = 2 * machine.fast_bytes * machine.cores
-    return found.even(machine) and found.bytes <= second_caches and memory >= EQUAL * compute
+    return found.is_balanced(machine) and found.bytes <= second_caches and memory >= EQUAL * compute
 
 
 def streams_output(facts: GroupFacts, machine: Machine) -> bool:
@@ -121,10 +121,10 @@ def _widths(columns: int) -> Iterator[int]:
 def _heights(rows: int, across: int, cores: int) -> Iterator[int]:
     """Rows of a strip, of `across` beside each other: heights that give all cores as many strips, and many low ones."""
     below = [max(1, n * cores // across) for n in ROUNDS]
-    even = {-(-rows // (n * EVEN)) * EVEN for n in below}
-    yield from sorted(even)
+    balanced = {-(-rows // (n * HEIGHT_MULTIPLE)) * HEIGHT_MULTIPLE for n in below}
+    yield from sorted(balanced)
     for tall in HEIGHTS:
-        if tall not in even and across * -(-rows // tall) > ROUNDS[-1] * cores:
+        if tall not in balanced and across * -(-rows // tall) > ROUNDS[-1] * cores:
             yield tall
 
 
@@ -179,8 +179,8 @@ def _late_bytes(facts: GroupFacts, rows: dict[int, StageRows], width: int, tall:
 def _late(bytes: int, width: int, columns: int) -> float:
     """Bytes of one row of a strip that are waited for, or fetched ahead for nothing."""
     row = bytes * width
-    apart = bytes * columns >= 2 * LATE_BYTES and width > ACROSS_WIDTH
-    return float(min(max(row, LATE_BYTES - 2 * row if apart else 0), LATE_BYTES))
+    far_rows = bytes * columns >= 2 * LATE_BYTES and width > ACROSS_WIDTH
+    return float(min(max(row, LATE_BYTES - 2 * row if far_rows else 0), LATE_BYTES))
 
 
 def _inputs(facts: GroupFacts, rows: dict[int, StageRows]) -> set[int]:
@@ -199,7 +199,7 @@ def _loaded(facts: GroupFacts, rows: dict[int, StageRows], producer: int, width:
                 if isinstance(x, Index) and isinstance(y, Index):
                     x_halo = max(x_halo, r.columns[1] - r.columns[0] + abs(x.offset))
                     y_halo = max(y_halo, r.lead * r.together + abs(y.offset))
-    again = SIDES_MISS * (x_halo / width + y_halo / tall)
+    again = HALO_MISS * (x_halo / width + y_halo / tall)
     return min(math.prod(needed), _read(facts, rows, producer)) * node.bytes * (1.0 + again)
 
 

@@ -11,7 +11,7 @@ BEYOND_CACHE = 1.1
 """Instructions over those of rows that stay in the first cache, where they only stay in the second."""
 LAST_STRIPS = 0.5
 """Share of a strip's time for which threads that find no more wait for the others."""
-LAST_EVEN = 0.15
+LAST_BALANCED = 0.15
 """Share of a strip's time where all cores have as many strips, and few, and pictures stay in the last cache."""
 STAYS_SHARE = 0.4
 """Share of the last cache that a call may expect to find its own: others store and read meanwhile."""
@@ -39,17 +39,17 @@ class StripFeatures(Features):
     """Of the schedule."""
 
     def analytical(self, machine: Machine) -> float:
-        memory, compute = self.apart(machine)
+        memory, compute = self.times(machine)
         return max(memory, compute) + NOT_HIDDEN * min(memory, compute) + machine.launch_us
 
-    def even(self, machine: Machine) -> bool:
+    def is_balanced(self, machine: Machine) -> bool:
         """Whether all cores have as many strips, and few, of pictures that stay in the last cache."""
         each, left = divmod(self.blocks, machine.cores)
         return not left and each <= FEW and self.bytes <= STAYS_SHARE * machine.last_cache_bytes
 
-    def apart(self, machine: Machine) -> tuple[float, float]:
+    def times(self, machine: Machine) -> tuple[float, float]:
         """Microseconds of main memory, and of the arithmetic, each without the other."""
-        waits = LAST_EVEN if self.even(machine) else LAST_STRIPS
+        waits = LAST_BALANCED if self.is_balanced(machine) else LAST_STRIPS
         rounds = 1.0 if self.blocks <= 1 else -(-self.blocks // machine.cores) + waits
         compute = rounds * self.instructions / (machine.instructions_per_us / machine.cores)
         if self.kept_bytes > machine.first_cache_bytes:

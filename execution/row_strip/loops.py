@@ -38,8 +38,8 @@ def _beside(
         first, together = found[at][0], rows[id].together
         if not all(_side_by_side(nodes[other]) for other in (first, id)) or not _alike(nodes, rows, first, id):
             continue
-        apart = loads(nodes, found[at], together) + loads(nodes, [id], together)
-        if loads(nodes, [*found[at], id], together) <= LOADS_LEFT * apart:
+        separate = loads(nodes, found[at], together) + loads(nodes, [id], together)
+        if loads(nodes, [*found[at], id], together) <= LOADS_LEFT * separate:
             return at
     return None
 
