@@ -110,7 +110,7 @@ class Node:
 
     @property
     def is_prefetchable(self) -> bool:
-        """Whether lines of it may be asked for ahead of time: of rows that come from memory."""
+        """Whether its cache lines may be prefetched: of rows that come from memory."""
         return self.is_input and self.contiguous
 
 

@@ -37,7 +37,7 @@ img.pipeline @in_shared {
 // About 42 rows of such tiles run at once in a picture 1536 wide: each block asks for what the one so far below it will load.
 img.pipeline @in_registers {
   %image = img.input "image" : !img.func<2xf32>
-  %out = img.group "blur_y" schedule #schedule.warp_tile<tile = [62, 16], threads = [32, 4], vector = 2, ahead = 42> {
+  %out = img.group "blur_y" schedule #schedule.warp_tile<tile = [62, 16], threads = [32, 4], vector = 2, prefetch_rows = 42> {
     %blur_x = img.stage "blur_x" (%x, %y) -> f32 place #img.place<warp, register> {
       %a = img.read %image[%x, %y] : !img.func<2xf32>
       %b = img.read %image[%x + 1, %y] : !img.func<2xf32>

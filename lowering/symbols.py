@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-ROLES = ("kernel", "inside", "tile", "border", "fetch", "ahead")
+ROLES = ("kernel", "inside", "tile", "border", "fetch", "prefetch")
 """The roles of a group's functions: the kernel, the kernel without versions for borders, its tile body, that body for
-tiles at borders alone, the copies for a later tile, the requests for one."""
+tiles at borders alone, the copies for a later tile, the prefetches for one."""
 
 _LONGEST = 48
 _KEPT_OF_LONG = 24

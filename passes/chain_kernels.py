@@ -21,7 +21,7 @@
 
 A kernel begins by letting the next one start, unless its group is marked (`late_launch`), and waits until the one
 before is done before it touches memory: in each branch for itself, so that a block finds out about its tile while the
-kernel before still runs. Lines that are asked for ahead of time, into the second-level cache, are not memory touched.
+kernel before still runs. Lines that are prefetched into the L2 cache are not memory touched.
 Started by a launch that allows it (programmatic dependent launch, from sm_90 on), a kernel's blocks are in place when
 the last wave of the kernel before ends, be that of the same call or of the one before; started by any other, the two
 instructions do nothing.

@@ -27,9 +27,9 @@ The compiler makes a version of the tile body for each call with constant flags.
 versions. In a long one a branch around the loads and stores costs little beside what is computed between them, while
 each version takes compile time (more than in proportion to its length) and room in the instruction caches. So here
 tiles at borders, and tiles whose rows do not start where vectors may, share one version, in a function that is not
-inlined, which takes less compile time and fewer registers. A kernel of one wave or little more (`single_wave`, `ahead`)
-takes as long as its slowest tile, so it keeps its versions; so does one of which most tiles are at borders
-(`mostly_border`).
+inlined, which takes less compile time and fewer registers. A kernel of one wave or little more (`single_wave`,
+`prefetch_rows`) takes as long as its slowest tile, so it keeps its versions; so does one of which most tiles are at
+borders (`mostly_border`).
 """
 
 from __future__ import annotations

@@ -193,15 +193,15 @@ def _last_of_cpus() -> list[ModulePass]:
     from tilefuse.passes.divide_by_product import DivideByProduct
     from tilefuse.passes.mask_selects import MaskSelects
     from tilefuse.passes.plain_conversions import PlainConversions
+    from tilefuse.passes.shift_inwards import ShiftInwards
     from tilefuse.passes.split_conversions import SplitConversions
     from tilefuse.passes.split_lookups import SplitLookups
     from tilefuse.passes.stream_stores import StreamStores
     from tilefuse.passes.thread_arrays import ThreadArrays
-    from tilefuse.passes.whole_vectors import WholeVectors
     from tilefuse.passes.widen_accesses import WidenAccesses
 
     of_masks: list[ModulePass] = [CompareSelects(), MaskSelects()]
-    of_rows = [ThreadArrays(), *of_masks, StreamStores(), WholeVectors(), WidenAccesses()]
+    of_rows = [ThreadArrays(), *of_masks, StreamStores(), ShiftInwards(), WidenAccesses()]
     return [*of_rows, DivideByProduct(), PlainConversions(), SplitConversions(), SplitLookups()]
 
 

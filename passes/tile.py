@@ -40,7 +40,7 @@ CANDIDATES = "candidates"
 AUTO = "auto"
 KNOWN = 0.01
 """By how much less time another tile must be estimated than one whose registers are known: it may spill in its turn."""
-_BY_HAND = ("threads", "vector", "unroll", "stream", "rows", "blocks", "ahead")
+_BY_HAND = ("threads", "vector", "unroll", "stream", "rows", "blocks", "prefetch_rows")
 """Options that say nothing without `sizes`."""
 
 
@@ -72,8 +72,8 @@ class Tile(ModulePass):
     each warp computing what it needs. Left out: what the search finds cheaper; never, with sizes."""
     blocks: int = 0
     """Blocks that share a multiprocessor, with sizes: registers are bounded to leave room for them; 0 for no bound."""
-    ahead: int = 0
-    """Rows of warp tiles that run at once, with sizes: what lies so many rows below is asked for ahead; 0 for none."""
+    prefetch_rows: int = 0
+    """Rows of warp tiles that run at once, with sizes: blocks prefetch for the tile so many rows below; 0: none."""
     float_order: bool = False
     """Whether sums and products of floats over a domain are formed in its order; else in another, which is fixed."""
     only: str | None = None
@@ -86,7 +86,7 @@ class Tile(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_extent(self.extent, self.name)
         check_target(self.target, self.name)
-        check_numbers(self, sizes=0, threads=1, vector=1, unroll=1, stream=1, rows=1, blocks=0, ahead=0)
+        check_numbers(self, sizes=0, threads=1, vector=1, unroll=1, stream=1, rows=1, blocks=0, prefetch_rows=0)
         self._check_options()
         self._check_shape()
         present = []
@@ -164,7 +164,7 @@ class Tile(ModulePass):
         tail = [d[1] if d is not None else 1 for d in bounds[len(self.sizes) :]]
         given = ByHand(
             [*self.sizes, *tail][:rank], [*self.threads, *([1] * rank)][:rank], self.vector, self.unroll, self.stream,
-            self.rows, bool(self.exchange), self.blocks, self.ahead,
+            self.rows, bool(self.exchange), self.blocks, self.prefetch_rows,
         )  # fmt: skip
         try:
             return execution.by_hand(group, GroupFacts.of(group, model, self.extent), given)

@@ -64,7 +64,7 @@ def emulate(
 
     `after_block` is called when a block has ended. Vectors near the array that `watched` gives count as misaligned
     too, if they do not lie between the piece in which it begins (memory is allocated at multiples of longer vectors)
-    and its last element, and so does each line asked for ahead outside of it. `flags` are the compiler's, besides.
+    and its last element, and so does each line prefetched outside of it. `flags` are the compiler's, besides.
     """
     call = ctypes.CFUNCTYPE(None)(after_block) if after_block else None
     found: list[int] = []

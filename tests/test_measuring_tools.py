@@ -31,9 +31,9 @@ def test_drawn_schedules_compile(tmp_path):
     assert kinds == {"block_tile", "warp_tile", "warp_exchange"}
     chosen, *others = [row["predicted_us"][0] for row in rows]
     assert chosen == min([chosen, *others])
-    # asks for lines ahead of time, which drawn schedules do not
+    # prefetches, which drawn schedules do not
     assert entry["compiled"]["small"]["predicted_us"] < chosen
-    assert all("ahead = " in s for s in entry["compiled"]["small"]["schedules"])
+    assert all("prefetch_rows = " in s for s in entry["compiled"]["small"]["schedules"])
     assert entry["compiled"]["large"]["predicted_us"] == rows[1]["predicted_us"][1]
 
 

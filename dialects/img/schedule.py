@@ -86,7 +86,7 @@ class ScheduleAttr(Data[tuple[tuple[str, Number], ...]], ABC):
 
     @property
     def prefetches(self) -> bool:
-        """Whether blocks ask ahead for inputs of the pipeline, so that it matters which functions these are."""
+        """Whether blocks prefetch inputs of the pipeline, so that it matters which functions these are."""
         return False
 
     def without_prefetches(self) -> Self:

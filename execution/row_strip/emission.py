@@ -209,7 +209,7 @@ class StripBody:
                 self._points(tile, stages, [[x, *at] for at in rest], s)
             if isinstance(loop := e.block.last_op, scf.ForOp):
                 if end is middle.end and self.vector_bytes:
-                    loop.attributes["kernel.whole"] = IntegerAttr(self._lanes(stages), i64)
+                    loop.attributes["kernel.shift_inwards"] = IntegerAttr(self._lanes(stages), i64)
                 if self.streams and self.group.anchor in stages:
                     loop.attributes["kernel.stream"] = UnitAttr()
             return

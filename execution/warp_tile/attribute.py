@@ -15,35 +15,35 @@ from tilefuse.execution.tile_schedule import TileSchedule
 class WarpSchedule(TileSchedule):
     """`#schedule.warp_tile<tile = [120, 28], threads = [32, 8], vector = 4, blocks = 3>`: lanes in x, warps in y.
 
-    `ahead = 23`: the blocks of 23 rows of tiles run at once. Those of the first 23 rows ask for what
+    `prefetch_rows = 23`: the blocks of 23 rows of tiles run at once. Those of the first 23 rows ask for what
     lies in their tiles of the pipeline's inputs to come to the L2 cache before they wait for the kernels before to end;
     each block, when it has begun its own loads, asks for what lies in the tile 23 rows of tiles below.
     """
 
     name = "schedule.warp_tile"
 
-    PARAMETERS: ClassVar = {**TileSchedule.PARAMETERS, "ahead": 0}
+    PARAMETERS: ClassVar = {**TileSchedule.PARAMETERS, "prefetch_rows": 0}
 
     @property
-    def rows_ahead(self) -> int:
+    def prefetch_rows(self) -> int:
         """Rows of tiles from a block's own tile down to the one whose cache lines it prefetches; 0 for none."""
-        return self.number("ahead")
+        return self.number("prefetch_rows")
 
     @property
     def prefetches(self) -> bool:
-        return bool(self.rows_ahead)
+        return bool(self.prefetch_rows)
 
     def without_prefetches(self) -> Self:
-        return self.changed(ahead=0)
+        return self.changed(prefetch_rows=0)
 
     def changed(self, **changes: int | Sequence[int]) -> Self:
-        """Copy the schedule with some parameters changed; `ahead` becomes 0 where other blocks run at once."""
-        return super().changed(**{"ahead": 0, **changes}) if changes else self
+        """Copy the schedule with some parameters changed; `prefetch_rows` becomes 0 where other blocks run at once."""
+        return super().changed(**{"prefetch_rows": 0, **changes}) if changes else self
 
     def verify(self) -> None:
         super().verify()
-        tile, ahead = self.tile_sizes, self.rows_ahead
-        if not 0 <= ahead * max(tile, default=1) < 1 << 31:
-            raise VerifyException(f"ahead = {ahead}: a number of rows of tiles, 0 for none")
-        if ahead and len(tile) < 2:
-            raise VerifyException("ahead is a number of rows of tiles, and a row of points has none")
+        tile, rows = self.tile_sizes, self.prefetch_rows
+        if not 0 <= rows * max(tile, default=1) < 1 << 31:
+            raise VerifyException(f"prefetch_rows = {rows}: a number of rows of tiles, 0 for none")
+        if rows and len(tile) < 2:
+            raise VerifyException("prefetch_rows is a number of rows of tiles, and a row of points has none")

@@ -11,9 +11,9 @@ from tilefuse.execution.candidate import Candidate
 class WarpCandidate(Candidate):
     """A candidate with its registers, and whether it prefetches."""
 
-    ahead: int = 0
-    """`ahead` of the schedule."""
-    ahead_us: float = 0.0
+    prefetch_rows: int = 0
+    """`prefetch_rows` of the schedule."""
+    prefetch_us: float = 0.0
     """Time that this saves a group that is all of its pipeline; not taken off `microseconds` yet."""
     single_wave: bool = False
     """Whether no more than `blocks` are to share a multiprocessor, either."""
@@ -24,5 +24,5 @@ class WarpCandidate(Candidate):
 
     def by_itself(self, alone: bool) -> WarpCandidate:
         if not alone:
-            return replace(self, ahead=0, ahead_us=0.0)
-        return replace(self, microseconds=self.microseconds - self.ahead_us, ahead_us=0.0)
+            return replace(self, prefetch_rows=0, prefetch_us=0.0)
+        return replace(self, microseconds=self.microseconds - self.prefetch_us, prefetch_us=0.0)

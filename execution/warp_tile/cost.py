@@ -21,7 +21,7 @@ from tilefuse.execution.features import predict
 from tilefuse.execution.read_again import from_memory
 from tilefuse.execution.warp_tile.candidate import WarpCandidate
 from tilefuse.execution.warp_tile.counts import LONG_GROUP, Counts, count
-from tilefuse.execution.warp_tile.features import WarpFeatures, least_microseconds, saved_ahead
+from tilefuse.execution.warp_tile.features import WarpFeatures, least_microseconds, saved_by_prefetch
 from tilefuse.execution.warp_tile.footprints import WORD_BYTES, Footprints, footprints, row_readers
 from tilefuse.execution.warp_tile.layout import (
     LANES,
@@ -63,7 +63,7 @@ SCARCE_REGISTERS = 0.92
 """Share of the registers that a schedule's blocks leave, from which the compiler mostly takes more by itself."""
 SLOW_TO_COMPILE = 1600
 """Instructions per lane from which compiling a kernel in vain takes longer than the better code is worth. (Pairs of
-points take fewer registers than estimated. What asks ahead is short of time, not of registers.)"""
+points take fewer registers than estimated. A kernel that prefetches is short of time, not of registers.)"""
 
 SEVERAL = 1.5
 """Registers of a kernel that stores several stages over their estimate, as groups are compared: the compiler keeps the
@@ -213,7 +213,7 @@ class _Estimates:
     """Points of a tile in the dimensions after x and y."""
     places: Mapping[int, Placement]
     prefetches: bool
-    """Whether there is what may be asked for ahead of time."""
+    """Whether the kernel reads an input that may be prefetched."""
     interior: float
     """The share of the box in whose tiles no boundary is met, edges aside; 1 where tiles of one group are compared,
     as all have the same."""
@@ -244,14 +244,14 @@ class _Estimates:
         if (time := predict(features, machine)) > most:
             return None
         tile, threads = (layout.width, layout.height, *self.deep), (LANES, warps, *([1] * (len(box) - 2)))
-        saved = saved_ahead(features, time, machine) if self.prefetches else 0.0
-        ahead = -(-resident * machine.cores // columns) if saved else 0
+        saved = saved_by_prefetch(features, time, machine) if self.prefetches else 0.0
+        prefetch_rows = -(-resident * machine.cores // columns) if saved else 0
         left = machine.registers_per_core // (fit * LANES * warps) // 8 * 8
-        slow = code >= SLOW_TO_COMPILE and not counts.packed and not ahead
+        slow = code >= SLOW_TO_COMPILE and not counts.packed and not prefetch_rows
         bounded = slow and registers >= SCARCE_REGISTERS * left
         return WarpCandidate(
-            NAME, tile, threads, layout.vector, self.places, features, time, fit, ahead, saved, single_wave, registers,
-            bounded,
+            NAME, tile, threads, layout.vector, self.places, features, time, fit, prefetch_rows, saved, single_wave,
+            registers, bounded,
         )  # fmt: skip
 
     def _room(self, registers: float, warps: int, shared: int, blocks: int) -> tuple[int, int, bool] | None:

@@ -61,17 +61,17 @@ class WarpTileBody:
         # lanes and rows outside the tile read what is not staged, too
         tile.safe_reads = bool(layout.dead_left or layout.dead_right or layout.top or layout.bottom)
 
-    def emit(self, rows_ahead: int) -> None:
+    def emit(self, prefetch_rows: int) -> None:
         """Emit all loads, then the stages, each that is stored with its stores.
 
-        `rows_ahead`: the rows of tiles down to the one whose cache lines are prefetched; 0 for none.
+        `prefetch_rows`: the rows of tiles down to the one whose cache lines are prefetched; 0 for none.
         """
         for (_, source), footprint in self.layout.sources.items():
             assert isinstance(source, SSAValue)
             loaded = self._load(source, footprint)
             self.tile.staged[source] = self._resident(self._beside(loaded, footprint))
-        if below := rows_ahead * self.layout.height:
-            self.emit_ahead(below)
+        if below := prefetch_rows * self.layout.height:
+            self.emit_prefetches(below)
         for stage, id in self.ids.items():
             footprint = self.layout.stages[id]
             results = self._map(stage, footprint)
@@ -82,7 +82,7 @@ class WarpTileBody:
             for f, result in zip(stage.funcs, results, strict=True):
                 self.tile.resident[f] = self._resident(self._beside(result, footprint))
 
-    def emit_ahead(self, below: int = 0) -> None:
+    def emit_prefetches(self, below: int = 0) -> None:
         """Prefetch the own points, of the pipeline's inputs, of the tile so many rows below.
 
         What it reads beside its own points is asked for with the tiles whose own that is.

@@ -10,7 +10,7 @@ from tilefuse.execution.features import Features
 from tilefuse.execution.warp_tile.layout import LANES
 
 BUSY_MEMORY = 0.65
-"""Share of a kernel's time for which DRAM is busy, from which it does not pay to ask for lines ahead of time."""
+"""Share of a kernel's time for which DRAM is busy, from which prefetching does not pay."""
 IDLE_MEMORY, WAITED_FOR = 0.5, 0.55
 """Shares of a kernel's time for which DRAM is busy: up to which a single wave that has asked does not wait for it, and
 from which it gains as any first wave."""
@@ -21,7 +21,7 @@ FULL_WAVE = 0.9
 free first, so that some multiprocessors get more of its blocks than others."""
 SMALL_WAVE = 0.25
 """A second wave as small as this does not pay what all blocks do for it."""
-AHEAD_US = 0.7
+PREFETCH_US = 0.7
 """Microseconds by which a kernel is faster whose first wave finds what it loads in the cache."""
 PREFETCHED_US, PREFETCHED_TAIL = 0.45, 0.48
 """A kernel of a single wave that finds what it loads in the cache: microseconds beside its launch and its instructions,
@@ -170,19 +170,19 @@ def _dram(work: WarpFeatures, machine: Machine) -> float:
     return work.blocks * work.warps * bytes / machine.bytes_per_us
 
 
-def saved_ahead(work: WarpFeatures, time: float, machine: Machine) -> float:
-    """Microseconds that asking for lines ahead of time saves; 0 where it does not pay."""
+def saved_by_prefetch(work: WarpFeatures, time: float, machine: Machine) -> float:
+    """Microseconds that prefetching saves; 0 where it does not pay."""
     dram, waves = _dram(work, machine), work.waves(machine)
     if not work.loads or dram >= BUSY_MEMORY * time:
         return 0.0
     if waves < FULL_WAVE or 1.0 < waves < 1.0 + SMALL_WAVE or waves > MOST_WAVES:
         return 0.0
     if waves > 1.0 or work.barriers:
-        return AHEAD_US / max(1.0, waves)
+        return PREFETCH_US / max(1.0, waves)
     # of a single wave DRAM works while the kernel before computes: it takes what its instructions take
     of_lane = _instructions(work, machine)
     computed = _compute(work, of_lane, machine) + PREFETCHED_TAIL * of_lane * machine.calibration.tail_us
     begun = BEGIN_US + work.blocks / machine.cores * BEGUN_US
     prefetched = machine.launch_us + PREFETCHED_US + _beside(max(computed, begun), min(computed, begun), BEGIN_POWER)
     share = min(1.0, max(0.0, (WAITED_FOR - dram / prefetched) / (WAITED_FOR - IDLE_MEMORY)))
-    return max(0.0, share * (time - prefetched) + (1.0 - share) * AHEAD_US)
+    return max(0.0, share * (time - prefetched) + (1.0 - share) * PREFETCH_US)

@@ -66,9 +66,9 @@ class WarpTile(TiledModel):
 
         assert isinstance(candidate, WarpCandidate)
         super().apply(group, candidate, members)
-        if candidate.ahead:
+        if candidate.prefetch_rows:
             assert group.schedule is not None
-            group.schedule = group.schedule.changed(ahead=candidate.ahead)
+            group.schedule = group.schedule.changed(prefetch_rows=candidate.prefetch_rows)
         if candidate.single_wave:
             group.attributes[SINGLE_WAVE] = UnitAttr()
         if candidate.bounded:

@@ -46,13 +46,13 @@ class WarpPlan(KernelPlan):
         self.register_bounded = self.x_edge_version
         each = [f"{argument_hint(value)}_aligned" for value in self.checked] if self.one_by_one else []
         self.flags = ["vectors_uniform", *["x_edge_only"] * self.x_edge_version, *each]
-        self.rows_ahead = 0
+        self.prefetch_rows = 0
         if any(model.nodes[model.node_of[base]].is_prefetchable for base, *_ in self.reads):
-            self.rows_ahead = WarpSchedule.expect(group.schedule).rows_ahead
+            self.prefetch_rows = WarpSchedule.expect(group.schedule).prefetch_rows
         """Rows of tiles from a block's own tile down to the one whose cache lines it prefetches; 0 for none."""
 
     def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
-        WarpTileBody(self, self.layout, e, tile, outputs, self._flags(tile)).emit(self.rows_ahead)
+        WarpTileBody(self, self.layout, e, tile, outputs, self._flags(tile)).emit(self.prefetch_rows)
 
     def _flags(self, tile: TileContext) -> TileFlags:
         """The flags of the tile body."""
@@ -62,17 +62,17 @@ class WarpPlan(KernelPlan):
         return TileFlags(uniform, x_edge_only, dict(zip(self.checked, aligned, strict=True)), self.moves_in)
 
     def functions(self) -> Sequence[TileFunction]:
-        return [TileFunction("ahead", self._prefetch, has_versions=False)] if self.rows_ahead else []
+        return [TileFunction("prefetch", self._prefetch, has_versions=False)] if self.prefetch_rows else []
 
     def _prefetch(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
         """Emit the prefetches of a tile's own part of the inputs."""
-        WarpTileBody(self, self.layout, e, tile, outputs, TileFlags()).emit_ahead()
+        WarpTileBody(self, self.layout, e, tile, outputs, TileFlags()).emit_prefetches()
 
     def begin_block(self, block: TilesOfBlock, row: Num) -> None:
-        if self.rows_ahead:
+        if self.prefetch_rows:
             # blocks that come later have their lines prefetched by those above them
-            call = block.call_of_origin("ahead", row)
-            with block.e.when(block.e.compare("slt", row, self.rows_ahead)):
+            call = block.call_of_origin("prefetch", row)
+            with block.e.when(block.e.compare("slt", row, self.prefetch_rows)):
                 block.e.effect(call)
 
     def stored_beyond(self, dim: int | None) -> int:

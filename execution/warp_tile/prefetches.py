@@ -1,4 +1,4 @@
-"""`warp.prefetch`: the lanes of a block ask for the cache lines of a box of points, a line each."""
+"""`warp.prefetch`: prefetching the cache lines of a box of points, a line per lane of the block."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LINE_BYTES = 128
 
 
 def prefetch_lines(body: Registers, op: WarpPrefetchOp) -> None:
-    """All lines of the box, spread over the lanes of all warps."""
+    """Prefetch all lines of the box, spread over the lanes of all warps."""
     e, type = body.e, op.buffer.type
     assert isinstance(type, MemRefType)
     (x0, x1), (y0, y1) = op.within
@@ -25,7 +25,7 @@ def prefetch_lines(body: Registers, op: WarpPrefetchOp) -> None:
     count, at_once = (y1 - y0) * lines, body.warps * body.lanes
     if count > MOST_WRITTEN_OUT * at_once:
         raise PipelineError(
-            f"warp.prefetch: a lane asks for {count // at_once} lines, where {MOST_WRITTEN_OUT} are the most; give a "
+            f"warp.prefetch: a lane prefetches {count // at_once} lines, where {MOST_WRITTEN_OUT} are the most; give a "
             "smaller box",
             op,
         )

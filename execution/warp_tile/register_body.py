@@ -43,7 +43,7 @@ class RegisterBody(Registers):
             self.arrays[tile] = e.alloca(layout.shape, element, PRIVATE, f"w_{name}")
         if some := next(iter(self.storage.spans.values()), None):
             self.warps, self.lanes = some.warps[0], some.lanes[0]
-        else:  # a body without tiles only asks for some ahead of time
+        else:  # a body without tiles only prefetches
             self.warps = max(op.warps.value.data for op in self.ops if isinstance(op, WarpPrefetchOp))
             self.lanes = LANES
         self.upper = {tile for op in self.ops if isinstance(op, MapOp) for tile in _kept_unshifted(op)}

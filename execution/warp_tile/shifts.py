@@ -173,12 +173,12 @@ def _store_ends(body: Registers, op: StoreOp, pieces: Sequence[Sequence[SSAValue
     is_first = e.compare("sle", op.indices[-1], 0)
     edge = e.pick(at_end, e.pick(is_last, width, nowhere), nowhere)
     edge = e.pick(at_begin, e.pick(is_first, 0, nowhere), edge)
-    ahead = e.value(e.sub(edge, begin))
-    rest = e.op(arith.AndIOp(ahead, e.value(piece - 1)))
+    to_edge = e.value(e.sub(edge, begin))
+    rest = e.op(arith.AndIOp(to_edge, e.value(piece - 1)))
     column = e.add(e.sub(edge, rest), number)
 
     # the piece, of the lane that has it, and of that piece's words the one with the element
-    lane, at = e.floordiv(ahead, layout.vector), e.op(arith.AndIOp(ahead, e.value(layout.vector - 1)))
+    lane, at = e.floordiv(to_edge, layout.vector), e.op(arith.AndIOp(to_edge, e.value(layout.vector - 1)))
     words: list[SSAValue] = []
     for start, words_of_piece in zip(range(0, layout.vector, piece), pieces, strict=True):
         found = [body.shuffle(word, lane, ShuffleMode.Idx, layout.lanes[0]) for word in words_of_piece]

@@ -78,7 +78,7 @@ img.pipeline @p {
 
 img.pipeline @p {
   %in = img.input "in" : !img.func<2xf32>
-  // expected-error @below {{expected 'tile', 'threads', 'vector', 'blocks' or 'ahead'}}
+  // expected-error @below {{expected 'tile', 'threads', 'vector', 'blocks' or 'prefetch_rows'}}
   %g = img.group "g" schedule #schedule.warp_tile<tile = [120, 28], threads = [32, 8], vector = 4, unroll = [1, 2]> {
     %f = img.stage "f" (%x, %y) -> f32 {
       %v = img.read %in[%x, %y] : !img.func<2xf32>
@@ -93,7 +93,7 @@ img.pipeline @p {
 
 img.pipeline @p {
   %in = img.input "in" : !img.func<2xf32>
-  // expected-error @below {{expected 'tile', 'threads', 'vector', 'blocks' or 'ahead'}}
+  // expected-error @below {{expected 'tile', 'threads', 'vector', 'blocks' or 'prefetch_rows'}}
   %g = img.group "g" schedule #schedule.warp_tile<tile = [120, 28], threads = [32, 8], vector = 4, stream = 2> {
     %f = img.stage "f" (%x, %y) -> f32 {
       %v = img.read %in[%x, %y] : !img.func<2xf32>
@@ -109,7 +109,7 @@ img.pipeline @p {
 img.pipeline @p {
   %in = img.input "in" : !img.func<2xf32>
   // expected-error @below {{expected 'tile', 'threads', 'vector', 'unroll', 'blocks', 'stream' or 'hold'}}
-  %g = img.group "g" schedule #schedule.block_tile<tile = [128, 16], threads = [32, 8], ahead = 2> {
+  %g = img.group "g" schedule #schedule.block_tile<tile = [128, 16], threads = [32, 8], prefetch_rows = 2> {
     %f = img.stage "f" (%x, %y) -> f32 {
       %v = img.read %in[%x, %y] : !img.func<2xf32>
       img.yield %v : f32
@@ -156,13 +156,13 @@ img.pipeline @p {
 
 // -----
 
-// expected-error @below {{ahead is a number of rows of tiles, and a row of points has none}}
-"test.op"() {s = #schedule.warp_tile<tile = [128], threads = [32], vector = 4, ahead = 2>} : () -> ()
+// expected-error @below {{prefetch_rows is a number of rows of tiles, and a row of points has none}}
+"test.op"() {s = #schedule.warp_tile<tile = [128], threads = [32], vector = 4, prefetch_rows = 2>} : () -> ()
 
 // -----
 
-// expected-error @below {{ahead = 2147483647: a number of rows of tiles, 0 for none}}
-"test.op"() {s = #schedule.warp_tile<tile = [128, 4], threads = [32, 4], vector = 4, ahead = 2147483647>} : () -> ()
+// expected-error @below {{prefetch_rows = 2147483647: a number of rows of tiles, 0 for none}}
+"test.op"() {s = #schedule.warp_tile<tile = [128, 4], threads = [32, 4], vector = 4, prefetch_rows = 2147483647>} : () -> ()
 
 // -----
 

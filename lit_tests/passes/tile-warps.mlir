@@ -3,9 +3,9 @@
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=8 exchange=false}' | filecheck %s --check-prefix=RECOMPUTE
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=8 exchange=true}' | filecheck %s --check-prefix=EXCHANGE
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,34 threads=32,4 vector=4 exchange=true}' | filecheck %s --check-prefix=HEIGHT
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=8 ahead=5}' | filecheck %s --check-prefix=AHEAD
-// RUN: not pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=8 ahead=-5}' 2>&1 | filecheck %s --check-prefix=NEGATIVE
-// RUN: not pipeline-opt %s -p 'tile{ahead=5}' 2>&1 | filecheck %s --check-prefix=SEARCHED
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=8 prefetch_rows=5}' | filecheck %s --check-prefix=AHEAD
+// RUN: not pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=8 prefetch_rows=-5}' 2>&1 | filecheck %s --check-prefix=NEGATIVE
+// RUN: not pipeline-opt %s -p 'tile{prefetch_rows=5}' 2>&1 | filecheck %s --check-prefix=SEARCHED
 // RUN: not pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,31 threads=32,4 vector=4 exchange=true}' 2>&1 | filecheck %s --check-prefix=UNEVEN-EXCHANGE
 // RUN: not pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,31 threads=32,4 vector=4 exchange=false}' 2>&1 | filecheck %s --check-prefix=UNEVEN
 // RUN: not pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,1 vector=4 rows=1 exchange=true}' 2>&1 | filecheck %s --check-prefix=SMALL
@@ -15,9 +15,9 @@
 // EXCHANGE:        img.group "blur" schedule #schedule.warp_tile<tile = [120, 30], threads = [32, 4], vector = 4> {
 // EXCHANGE-NEXT:   img.stage "rows" (%x, %y) -> f32 place #img.place<block, register> {
 // HEIGHT:          tile = [120, 34], threads = [32, 4], vector = 4
-// AHEAD:           tile = [120, 32], threads = [32, 4], vector = 4, ahead = 5>
-// NEGATIVE:        error: tile: ahead is -5; give 0 or more
-// SEARCHED:        error: tile: ahead counts only for a tile by hand; add sizes=, or leave the search to choose
+// AHEAD:           tile = [120, 32], threads = [32, 4], vector = 4, prefetch_rows = 5>
+// NEGATIVE:        error: tile: prefetch_rows is -5; give 0 or more
+// SEARCHED:        error: tile: prefetch_rows counts only for a tile by hand; add sizes=, or leave the search to choose
 // UNEVEN-EXCHANGE: error: group 'blur': a tile of 31 rows, with 1 and 1 more that the halo makes invalid, does not lie evenly on 4 warps; the next larger tile has 34 rows
 // UNEVEN:          error: group 'blur': a tile of 31 rows, with 0 and 0 more that the halo makes invalid, does not lie evenly on 4 warps; the next larger tile has 32 rows
 // SMALL:           error: group 'blur': 1 warps of 1 rows are too small for this halo

@@ -102,7 +102,7 @@ def test_comments_end_where_their_line_does():
 
 
 MET = ["NULL", "CUDART_VERSION", "apart", "load_f32x4", "NAN", "INFINITY", "HUGE_VALF", "f", "f_tile", "f_fetch",
-       "f_ahead", "f_words", "a.b", word("a.b"), "é", "a\\"]  # fmt: skip
+       "f_prefetch", "f_words", "a.b", word("a.b"), "é", "a\\"]  # fmt: skip
 """Names that macros, intrinsics or helpers had, or that others became."""
 
 

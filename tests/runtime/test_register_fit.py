@@ -103,14 +103,14 @@ def test_a_single_wave_has_no_room_for_more_blocks(monkeypatch, registers, bound
     monkeypatch.setattr(cubins, "build", build)
     module = run_passes(pipeline(), standard_passes("h200"))
     (group,) = groups_of(find_pipeline(module))
-    group.schedule = WarpSchedule(tile=(120, 62), threads=(32, 8), vector=4, blocks=4, ahead=40)
+    group.schedule = WarpSchedule(tile=(120, 62), threads=(32, 8), vector=4, blocks=4, prefetch_rows=40)
     group.attributes[SINGLE_WAVE] = UnitAttr()
     passes = [p for p in standard_passes("h200") if p.name == "validate-occupancy"]
     made = Compiled(module, Settings(Backend("cuda", "h200"), passes=passes)).kernels(32, "sm_90")
     assert [re.findall(r"__launch_bounds__\(256([^)]*)\)", text) for text in calls] == [[b] for b in bounds]
-    # what does not fill the registers it may take does not ask ahead: its blocks get the places that are free first
+    # what does not fill the registers it may take does not prefetch: its blocks get the places that are free first
     (group,) = groups_of(made.pipeline)
-    assert (SINGLE_WAVE in group.attributes, group.schedule.rows_ahead) == (
+    assert (SINGLE_WAVE in group.attributes, group.schedule.prefetch_rows) == (
         (False, 0) if len(bounds) == 3 else (True, 40)
     )
 
@@ -306,7 +306,7 @@ def test_the_pass_without_a_compiler_is_an_error_at_the_pipeline(monkeypatch):
 
 @pytest.mark.parametrize(("stages", "held"), [(3, False), (4, True)])
 def test_long_kernels_whose_registers_are_scarce_are_held_from_the_start(stages, held):
-    """Sums of 7 x 7 floats: three of them ask for lines ahead of time, and are left to the compiler."""
+    """Sums of 7 x 7 floats: three of them prefetch, and are left to the compiler."""
     x, y = hl.Var("x"), hl.Var("y")
     func = hl.BoundaryConditions.repeat_edge(hl.ImageParam(hl.Float(32), 2, "image"))
     for i in range(stages):

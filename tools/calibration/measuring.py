@@ -83,7 +83,7 @@ def measure(task: Task) -> dict[str, Any]:
     """Rows of one pipeline: drawn schedule, predicted and measured microseconds per size.
 
     `compiled`, if that is asked: the same of what the compiler makes of it for each size, as its user has it. Drawn
-    schedules ask for no lines ahead of time, which depends on the size.
+    schedules prefetch no lines, which depends on the size.
     """
     entry = _empty()
     seen: set[str] = set()

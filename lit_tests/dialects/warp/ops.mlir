@@ -136,9 +136,9 @@ func.func @in_pieces(%in: memref<?x?xi8>, %floats: memref<?x?xf32>, %i: index, %
 
 // -----
 
-// CHECK-LABEL: func.func @ahead(
+// CHECK-LABEL: func.func @prefetch(
 // CHECK:         warp.prefetch %in[%j, %i] within [-4, 60, -4, 36] by 4 : memref<?x?xf32>
-func.func @ahead(%in: memref<?x?xf32>, %i: index, %j: index) {
+func.func @prefetch(%in: memref<?x?xf32>, %i: index, %j: index) {
   warp.prefetch %in[%j, %i] within [-4, 60, -4, 36] by 4 : memref<?x?xf32>
   func.return
 }

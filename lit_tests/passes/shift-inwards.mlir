@@ -1,4 +1,4 @@
-// RUN: pipeline-opt %s --split-input-file -p whole-vectors | filecheck %s
+// RUN: pipeline-opt %s --split-input-file -p shift-inwards | filecheck %s
 
 // A vector is of 64 bytes: whole ones from the first column on, then the last 64 columns if any are left.
 
@@ -24,7 +24,7 @@ func.func @row(%in: memref<?xi8>, %out: memref<?xi8>, %a: index, %b: index) {
   scf.for %x = %a to %b step %one {
     %p = memref.load %in[%x] : memref<?xi8>
     memref.store %p, %out[%x] : memref<?xi8>
-  } {kernel.simd, kernel.whole = 64 : i64}
+  } {kernel.simd, kernel.shift_inwards = 64 : i64}
   func.return
 }
 
@@ -42,6 +42,6 @@ func.func @in_place(%out: memref<?xi8>, %a: index, %b: index) {
     %p = memref.load %out[%x] : memref<?xi8>
     %q = arith.addi %p, %p : i8
     memref.store %q, %out[%x] : memref<?xi8>
-  } {kernel.simd, kernel.whole = 64 : i64}
+  } {kernel.simd, kernel.shift_inwards = 64 : i64}
   func.return
 }

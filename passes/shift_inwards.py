@@ -1,14 +1,15 @@
-"""`whole-vectors`: a loop over columns takes whole vectors, the last of them moved to the left.
+"""`shift-inwards`: a loop over columns takes full vectors, the last of them moved to the left.
 
-    scf.for %x = %a to %b {                 %whole = (%b - %a) / 16 * 16, and none if there are fewer
+    scf.for %x = %a to %b {                 %full = (%b - %a) / 16 * 16, and none if there are fewer
       ...                                   scf.for %part = 0 to 2 {
       memref.store %v, %out[%x]      =>       scf.for %x = %part == 0 ? %a : max(%b - 16, %a), or %b if none are left
-    } {kernel.simd, kernel.whole = 16}            to %part == 0 ? %a + %whole : %b { ... } {kernel.simd}
-                                            }
+    } {kernel.simd,                             to %part == 0 ? %a + %full : %b { ... } {kernel.simd}
+       kernel.shift_inwards = 16}           }
 
-Compilers go through what a vector does not fill column by column, or by vectors of half the size: of bytes up to 63
-columns of a row. Here the last vector begins where all of it lies in the row, so that some columns are computed twice:
-the loop reads nothing that it stores. Rows of less than a vector are left to the compiler. For CPUs.
+Compilers go through the columns that fill no vector one by one, or by vectors of half the size: of bytes up to 63
+columns of a row. Here the last vector begins where all of it lies in the row, so that some columns are computed twice
+(Halide's `TailStrategy::ShiftInwards`): the loop reads nothing that it stores. Rows of less than a vector are left to
+the compiler. For CPUs.
 """
 
 from __future__ import annotations
@@ -23,25 +24,25 @@ from xdsl.passes import ModulePass
 
 from tilefuse.passes.row_parts import stores_at_end
 
-REQUEST = "kernel.whole"
+REQUEST = "kernel.shift_inwards"
 
 
 @dataclass(frozen=True)
-class WholeVectors(ModulePass):
-    """Take the columns of loops marked `kernel.whole` by so many, the last of them again."""
+class ShiftInwards(ModulePass):
+    """Split loops marked `kernel.shift_inwards` into full vectors and a last one that overlaps them."""
 
-    name = "whole-vectors"
+    name = "shift-inwards"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for loop in [o for o in op.walk() if isinstance(o, scf.ForOp) and REQUEST in o.attributes]:
             lanes = loop.attributes.pop(REQUEST)
             assert isinstance(lanes, IntegerAttr)
             if stores_at_end(loop):
-                _Twice(loop, lanes.value.data).emit()
+                _FullAndLast(loop, lanes.value.data).emit()
 
 
-class _Twice:
-    """Emits the loop around a loop, which goes through its whole vectors, and then through the last."""
+class _FullAndLast:
+    """Emits the loop around a loop, which goes through its full vectors, and then through the last."""
 
     def __init__(self, loop: scf.ForOp, lanes: int):
         outside = loop.parent
@@ -49,13 +50,13 @@ class _Twice:
         self.loop, self.lanes, self.outside = loop, lanes, outside
 
     def emit(self) -> None:
-        """Both loops."""
+        """Emit both loops."""
         loop, add = self.loop, self._add
         zero, one, two, lanes = (add(arith.ConstantOp(IntegerAttr(n, IndexType()))) for n in (0, 1, 2, self.lanes))
         a, b = loop.lb, loop.ub
         columns = add(arith.MaxSIOp(add(arith.SubiOp(b, a)), zero))
         left = add(arith.RemUIOp(columns, lanes))
-        whole = add(arith.SubiOp(add(arith.AddiOp(a, columns)), left))
+        end_of_full = add(arith.SubiOp(add(arith.AddiOp(a, columns)), left))
         some = add(arith.CmpiOp(left, zero, "ne"))
         last = add(arith.SelectOp(some, add(arith.MaxSIOp(add(arith.SubiOp(b, lanes)), a)), b))
         body = Block(arg_types=[IndexType()])
@@ -66,7 +67,7 @@ class _Twice:
         self.outside.insert_op_before(around, loop)
         loop.detach()
         second = arith.CmpiOp(part, zero, "ne")
-        start, end = arith.SelectOp(second.result, last, a), arith.SelectOp(second.result, b, whole)
+        start, end = arith.SelectOp(second.result, last, a), arith.SelectOp(second.result, b, end_of_full)
         for op in (second, start, end):
             op.location = loop.location
         loop.operands[0], loop.operands[1] = start.result, end.result

@@ -1,4 +1,4 @@
-"""When it pays to ask for lines ahead of time."""
+"""When it pays to prefetch cache lines."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pytest
 
 from tilefuse.analysis.machine import machine
 from tilefuse.execution.features import predict
-from tilefuse.execution.warp_tile.features import AHEAD_US, BUSY_MEMORY, WarpFeatures, saved_ahead
+from tilefuse.execution.warp_tile.features import BUSY_MEMORY, PREFETCH_US, WarpFeatures, saved_by_prefetch
 
 ON = machine("h200")
 WORK = WarpFeatures(
@@ -18,33 +18,33 @@ WORK = WarpFeatures(
 
 def saved(**changes):
     work = replace(WORK, **changes)
-    return saved_ahead(work, predict(work, ON), ON)
+    return saved_by_prefetch(work, predict(work, ON), ON)
 
 
 def left(work):
     time = predict(work, ON)
-    return time - saved_ahead(work, time, ON)
+    return time - saved_by_prefetch(work, time, ON)
 
 
 def test_the_first_wave_gains():
-    assert saved() == pytest.approx(AHEAD_US / 2)
-    assert saved(blocks=8 * ON.cores, barriers=2) == pytest.approx(AHEAD_US)
+    assert saved() == pytest.approx(PREFETCH_US / 2)
+    assert saved(blocks=8 * ON.cores, barriers=2) == pytest.approx(PREFETCH_US)
 
 
 def test_a_single_wave_takes_what_its_instructions_take():
     """DRAM has worked while the kernel before computed: it does not count, and less is left of the tail."""
     one = replace(WORK, blocks=8 * ON.cores, own_bytes=2000.0)
-    left = [predict(w, ON) - saved_ahead(w, predict(w, ON), ON) for w in (one, replace(one, own_bytes=2500.0))]
+    left = [predict(w, ON) - saved_by_prefetch(w, predict(w, ON), ON) for w in (one, replace(one, own_bytes=2500.0))]
     assert left[0] == pytest.approx(left[1])
     # the block of a multiprocessor, and the instructions of one thread after the other
     twice = replace(one, instructions=2 * one.instructions)
-    time = predict(twice, ON) - saved_ahead(twice, predict(twice, ON), ON)
+    time = predict(twice, ON) - saved_by_prefetch(twice, predict(twice, ON), ON)
     assert time - left[0] > 0.9 * one.blocks * one.warps * 32 * one.instructions / ON.instructions_per_us
 
 
 def test_a_single_wave_that_memory_keeps_busy_gains_as_any_first_one():
     one = replace(WORK, blocks=8 * ON.cores, own_bytes=5000.0)
-    assert saved_ahead(one, predict(one, ON), ON) == pytest.approx(AHEAD_US)
+    assert saved_by_prefetch(one, predict(one, ON), ON) == pytest.approx(PREFETCH_US)
 
 
 def test_many_small_blocks_begin_late():
@@ -60,8 +60,8 @@ def test_not_where_nothing_is_loaded():
 def test_not_where_memory_is_busy_anyway():
     work = replace(WORK, own_bytes=14000.0)
     busy = work.blocks * work.warps * work.own_bytes / ON.bytes_per_us
-    assert saved_ahead(work, busy / BUSY_MEMORY * 1.01, ON) > 0.0
-    assert saved_ahead(work, busy / BUSY_MEMORY * 0.99, ON) == 0.0
+    assert saved_by_prefetch(work, busy / BUSY_MEMORY * 1.01, ON) > 0.0
+    assert saved_by_prefetch(work, busy / BUSY_MEMORY * 0.99, ON) == 0.0
 
 
 @pytest.mark.parametrize("waves", [0.5, 1.1, 5.0])

@@ -1,4 +1,4 @@
-"""`tile` asks for lines ahead of time where a kernel's inputs come from memory."""
+"""`tile` prefetches cache lines where a kernel's inputs come from memory."""
 
 import pytest
 from xdsl.dialects.func import FuncOp
@@ -49,7 +49,7 @@ def test_blocks_of_a_single_wave_lie_evenly():
 def test_a_kernel_by_itself():
     (schedule,) = schedules()
     at_once = schedule.resident_blocks * 132 / -(-1536 // schedule.tile_sizes[0])
-    assert at_once <= schedule.rows_ahead < at_once + 1
+    assert at_once <= schedule.prefetch_rows < at_once + 1
 
 
 def test_what_other_kernels_give_is_in_the_cache():
@@ -71,22 +71,24 @@ def test_rows_that_are_not_contiguous():
 
 
 def test_a_copy_forgets_it_where_other_blocks_run_at_once():
-    schedule = WarpSchedule(tile=(56, 32), threads=(32, 4), vector=2, blocks=8, ahead=38)
-    assert schedule.changed().rows_ahead == 38
-    assert schedule.changed(blocks=4).rows_ahead == 0
-    assert schedule.changed(tile=(56, 16)).rows_ahead == 0
-    assert schedule.changed(blocks=4, ahead=19).rows_ahead == 19
+    schedule = WarpSchedule(tile=(56, 32), threads=(32, 4), vector=2, blocks=8, prefetch_rows=38)
+    assert schedule.changed().prefetch_rows == 38
+    assert schedule.changed(blocks=4).prefetch_rows == 0
+    assert schedule.changed(tile=(56, 16)).prefetch_rows == 0
+    assert schedule.changed(blocks=4, prefetch_rows=19).prefetch_rows == 19
 
 
-@pytest.mark.parametrize(("ahead", "kernels"), [(0, 1), (2, 2)])
-def test_a_kernel_that_asks_serves_no_group_that_reads_what_others_give(ahead, kernels):
+@pytest.mark.parametrize(("prefetch_rows", "kernels"), [(0, 1), (2, 2)])
+def test_a_kernel_that_asks_serves_no_group_that_reads_what_others_give(prefetch_rows, kernels):
     x, y, current = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 2, "image")
     for i in range(4):
         step = hl.Func(f"step_{i}")
         around = hl.BoundaryConditions.constant_exterior(current, 0, [(0, 600), (0, 600)])
         step[x, y] = around[x - 1, y] + around[x + 1, y]
         current = step
-    tile = Tile("h200", shape="warp_tile", sizes=(120, 0), threads=(32, 4), vector=4, rows=4, ahead=ahead)
+    tile = Tile(
+        "h200", shape="warp_tile", sizes=(120, 0), threads=(32, 4), vector=4, rows=4, prefetch_rows=prefetch_rows
+    )
     passes = [tile if isinstance(p, Tile) else p for p in standard_passes("h200", algorithm="none")]
     passes = [p for p in passes if p.name != "inline-stages"]
     module = run_passes(hl.Pipeline(current).to_module(), [*passes, *lowering_passes(warps=True)])
