@@ -33,7 +33,7 @@ from tilefuse.dialects.img.ops import (
     UpdateOp,
     WriteOp,
 )
-from tilefuse.dialects.img.symbolic import Num, Role, greatest, is_sum, least, provably_le, symbol
+from tilefuse.dialects.img.symbolic import Role, SizeValue, greatest, is_sum, least, provably_le, symbol
 from tilefuse.dialects.img.types import FuncType
 
 Spans = list[AnySpan]
@@ -130,7 +130,7 @@ def through_boundary(kind: BoundaryKind, wanted: AnySpan, box: AnySpan) -> AnySp
     if provably_le(last + 1, first):
         return None
 
-    def clamped(x: Num) -> Num:
+    def clamped(x: SizeValue) -> SizeValue:
         return greatest(least(x, last), first)
 
     # A reflection makes each end depend on both; of ends that are limited already the forms would grow without limit.

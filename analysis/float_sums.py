@@ -15,7 +15,7 @@ from tilefuse.analysis.updates import Axis, UpdateFacts
 from tilefuse.dialects.img.elements import FLOATS, ElementType
 from tilefuse.dialects.img.ops import UpdateOp
 from tilefuse.dialects.img.region import num_text
-from tilefuse.dialects.img.symbolic import Num, Role, Symbol, symbols
+from tilefuse.dialects.img.symbolic import Role, SizeValue, Symbol, symbols
 from tilefuse.dialects.img.types import FuncType
 
 
@@ -27,7 +27,7 @@ class FloatSum:
     way: str
     """`add` or `mul`; `tuple` where a rule joins the functions of a tuple."""
     element: ElementType
-    counts: tuple[Num, ...]
+    counts: tuple[SizeValue, ...]
     """The points of the domain that may meet at one place are the product of these."""
     products: int | None = 1
     """Products that a step adds up; None for a rule with quotients."""

@@ -26,7 +26,7 @@ _COMPARE: dict[str, Callable[[int, int], bool]] = {
 }  # fmt: skip
 
 
-def signed(number: int, type: Attribute) -> int:
+def as_signed(number: int, type: Attribute) -> int:
     """A number as the bits of `type` hold it, read as signed; an index holds all."""
     if not isinstance(type, IntegerType):
         return number
@@ -41,7 +41,7 @@ def folded(op: Operation, of: Sequence[int]) -> Attribute | None:
     type = op.results[0].type
     number = _number(op, of)
     if number is not None and isinstance(type, IntegerType | IndexType):
-        return IntegerAttr(signed(number, type), type)
+        return IntegerAttr(as_signed(number, type), type)
     if isinstance(op, arith.SIToFPOp) and isinstance(type, AnyFloat) and type in FLOATS:
         return FloatAttr(float(of[0]), type) if abs(of[0]) <= 1 << FLOATS[type].significand else None
     return None

@@ -15,7 +15,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstan
 from tilefuse.dialects.img.ops import ReadOp
 from tilefuse.dialects.img.strict import is_strict
 
-Number = int | float
+Constant = int | float
 Offset = tuple[int, ...]
 
 _CASTS = (arith.ExtUIOp, arith.ExtSIOp, arith.ExtFOp, arith.SIToFPOp, arith.UIToFPOp)
@@ -40,14 +40,14 @@ class Taps:
 class LinearForm:
     """A sum: kernels over functions, values of other kinds, and a constant."""
 
-    kernels: dict[Taps, dict[Offset, Number]] = field(default_factory=dict)
+    kernels: dict[Taps, dict[Offset, Constant]] = field(default_factory=dict)
     reads: dict[Taps, int] = field(default_factory=dict)
     """Number of reads of the sum, those with coefficient 0 too."""
-    others: dict[SSAValue, Number] = field(default_factory=dict)
-    constant: Number = 0
+    others: dict[SSAValue, Constant] = field(default_factory=dict)
+    constant: Constant = 0
 
 
-def wrapped(number: Number, type: Attribute) -> Number:
+def wrap(number: Constant, type: Attribute) -> Constant:
     """An integer as `type` holds it, signed; floats as they are."""
     if not isinstance(type, IntegerType):
         return number
@@ -89,19 +89,19 @@ def _linear_form(
     root: SSAValue,
     roots: Mapping[SSAValue, None],
     ops: Sequence[Operation],
-    parts: Mapping[Operation, list[tuple[SSAValue, Number]]],
+    parts: Mapping[Operation, list[tuple[SSAValue, Constant]]],
     position: Mapping[Operation | Block, int],
     axes: Mapping[SSAValue, int],
 ) -> LinearForm:
     """`root` as a sum, in which other roots are not taken apart."""
     form = LinearForm()
     # Later ops first: all that uses a value is seen before it.
-    coefficients: dict[SSAValue, Number] = {root: 1}
+    coefficients: dict[SSAValue, Constant] = {root: 1}
     queue = [-position[root.owner]]
     while queue:
         op = ops[-heapq.heappop(queue)]
         value = op.results[0]
-        c = wrapped(coefficients.pop(value), root.type)
+        c = wrap(coefficients.pop(value), root.type)
         if op in parts and (value not in roots or value is root):
             for operand, factor in parts[op]:
                 if operand.owner not in position:  # outside of the stage, as parameters are
@@ -111,28 +111,28 @@ def _linear_form(
                     heapq.heappush(queue, -position[operand.owner])
                 coefficients[operand] = coefficients.get(operand, 0) + c * factor
         elif (number := _constant(value)) is not None:
-            form.constant = wrapped(form.constant + c * number, root.type)
+            form.constant = wrap(form.constant + c * number, root.type)
         elif (tap := _tap(value, axes)) is not None:
             form.reads[tap[0]] = form.reads.get(tap[0], 0) + 1
             kernel = form.kernels.setdefault(tap[0], {})
-            kernel[tap[1]] = wrapped(kernel.get(tap[1], 0) + c, root.type)
+            kernel[tap[1]] = wrap(kernel.get(tap[1], 0) + c, root.type)
         else:
             form.others[value] = c
     kernels = ((t, {o: c for o, c in kernel.items() if c != 0}) for t, kernel in form.kernels.items())
     form.kernels = {t: kernel for t, kernel in kernels if kernel}
-    form.others = {v: c for v, number in form.others.items() if (c := wrapped(number, root.type)) != 0}
+    form.others = {v: c for v, number in form.others.items() if (c := wrap(number, root.type)) != 0}
     return form
 
 
-def _constant(value: SSAValue) -> Number | None:
+def _constant(value: SSAValue) -> Constant | None:
     op = value.owner
     if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr | FloatAttr):
-        number: Number = op.value.value.data
+        number: Constant = op.value.value.data
         return number
     return None
 
 
-def _linear_operands(op: Operation) -> list[tuple[SSAValue, Number]] | None:
+def _linear_operands(op: Operation) -> list[tuple[SSAValue, Constant]] | None:
     """The operands that the result of `op` is linear in, with their factors; None if it is none such."""
     if not isinstance(op, _LINEAR) or is_strict(op):
         return None
@@ -200,12 +200,12 @@ class Factors:
     """A kernel as a product: `along` one dimension, and `across` the others."""
 
     dim: int
-    along: dict[int, Number]
-    across: dict[Offset, Number]
+    along: dict[int, Constant]
+    across: dict[Offset, Constant]
     """By offset, which is 0 in `dim`."""
 
 
-def factors(kernel: Mapping[Offset, Number], dim: int) -> Factors | None:
+def factors(kernel: Mapping[Offset, Constant], dim: int) -> Factors | None:
     """The kernel as a product along `dim` and across it; None if its rank is greater.
 
     Integers are factored exactly, and without regard to wrapping around; floats within their rounding.
@@ -215,14 +215,14 @@ def factors(kernel: Mapping[Offset, Number], dim: int) -> Factors | None:
     if len(kernel) != len(along) * len(across):
         return None  # with rank 1, the points that are not 0 are a grid
 
-    def at(i: int, rest: Offset) -> Number:
+    def at(i: int, rest: Offset) -> Constant:
         return kernel[(*rest[:dim], i, *rest[dim + 1 :])]
 
     # The column with the largest element, divided by what its elements share.
     first = max(across, key=lambda rest: max(abs(at(i, rest)) for i in along))
     column = [at(i, first) for i in along]
     if all(isinstance(c, int) for c in kernel.values()):
-        shared: Number = gcd(*column)  # type: ignore[arg-type]
+        shared: Constant = gcd(*column)  # type: ignore[arg-type]
         shared = -shared if column[0] < 0 else shared
         u = {i: c // shared for i, c in zip(along, column, strict=True)}
         v = {rest: at(along[0], rest) // u[along[0]] for rest in across}

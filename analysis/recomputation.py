@@ -27,7 +27,7 @@ from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.points import needed_extents, nominal_domain
 from tilefuse.analysis.regions import SMALL_DIMENSION, is_small
-from tilefuse.analysis.small_dimensions import Bounds
+from tilefuse.analysis.small_dimensions import KnownBox
 from tilefuse.analysis.updates import sums_points
 from tilefuse.dialects.img.ops import (
     Definition,
@@ -136,7 +136,7 @@ class Recomputation:
         extent: Sequence[int],
         cheap: float,
         reads: int,
-        bounds: Mapping[StageOp, Bounds] | None = None,
+        bounds: Mapping[StageOp, KnownBox] | None = None,
     ):
         """`bounds`: of stages, beside the bounds that they declare."""
         self._machine = machine

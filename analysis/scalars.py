@@ -9,10 +9,10 @@ from xdsl.ir import Operation, SSAValue
 from tilefuse.analysis.sizes import AnySpan, Sizes
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import BoundaryOp, DivOp, ExtentOp, InputOp, MinOp, ModOp, ParamOp, UpdateOp
-from tilefuse.dialects.img.symbolic import Num, greatest, least, provably_le
+from tilefuse.dialects.img.symbolic import SizeValue, greatest, least, provably_le
 
 
-def eval_index(value: SSAValue, sizes: Sizes) -> Num:
+def eval_index(value: SSAValue, sizes: Sizes) -> SizeValue:
     """A scalar of type index (or an integer it comes from) that stands between the stages, read as signed.
 
     Numbers of a call wrap as their types do; PipelineError for an index beyond 64 bits.
@@ -32,7 +32,7 @@ def eval_index(value: SSAValue, sizes: Sizes) -> Num:
     return (number + half) % (2 * half) - half
 
 
-def _unsigned(value: SSAValue, sizes: Sizes) -> Num:
+def _unsigned(value: SSAValue, sizes: Sizes) -> SizeValue:
     """Evaluate an index as `eval_index` does, and read its bits as an unsigned number."""
     number = eval_index(value, sizes)
     if isinstance(number, int) and isinstance(value.type, IntegerType):
@@ -40,7 +40,7 @@ def _unsigned(value: SSAValue, sizes: Sizes) -> Num:
     return number
 
 
-def _computed(value: SSAValue, sizes: Sizes) -> Num:
+def _computed(value: SSAValue, sizes: Sizes) -> SizeValue:
     op = value.owner
     match op:
         case MinOp() | ExtentOp():
@@ -88,7 +88,7 @@ def _reads_unsigned(op: Operation) -> bool:
     return isinstance(op, arith.MinUIOp | arith.MaxUIOp | arith.DivUIOp)
 
 
-def _divided(op: Operation, a: Num, b: Num) -> Num:
+def _divided(op: Operation, a: SizeValue, b: SizeValue) -> SizeValue:
     """The divisions that look at the sign of the divisor: towards zero, or with a remainder that is not negative."""
     if b == 0:
         return 0

@@ -6,23 +6,21 @@ import math
 from collections.abc import Mapping
 from typing import Protocol
 
+from tilefuse.dialects.img.attrs import Box as Box
 from tilefuse.dialects.img.ops import InputOp, ParamOp
-from tilefuse.dialects.img.symbolic import Num, Role, symbol
+from tilefuse.dialects.img.symbolic import Role, SizeValue, symbol
 
-Box = tuple[tuple[int, int], ...]
-"""(min, extent) per dimension, x first."""
-
-AnySpan = tuple[Num, Num]
+AnySpan = tuple[SizeValue, SizeValue]
 """(first, last) coordinate, both inside; as numbers or as expressions."""
 
 
 class Sizes(Protocol):
     """Values of `img.min`, `img.extent` and `img.param`: numbers of a call, or symbols of every call."""
 
-    def interval(self, op: InputOp, dim: int) -> tuple[Num, Num]:
+    def interval(self, op: InputOp, dim: int) -> tuple[SizeValue, SizeValue]:
         """(min, extent) of a dimension of an input."""
 
-    def param(self, op: ParamOp) -> Num | None:
+    def param(self, op: ParamOp) -> SizeValue | None:
         """An integer parameter, as its element type has it; None if it is not known."""
 
     def real(self, op: ParamOp) -> float | None:
@@ -53,14 +51,14 @@ class CallSizes:
 class AnySizes:
     """Symbols: the numbers of every call. A dimension of an input with declared `bounds` is a number."""
 
-    def interval(self, op: InputOp, dim: int) -> tuple[Num, Num]:
+    def interval(self, op: InputOp, dim: int) -> tuple[SizeValue, SizeValue]:
         """(min, extent) of a dimension of an input."""
         name, declared = op.sym_name.data, op.bounds.data[dim] if op.bounds is not None else None
         if declared is not None:
             return declared
         return symbol(Role.Input, name, dim), symbol(Role.Input, name, dim, extent=True)
 
-    def param(self, op: ParamOp) -> Num:
+    def param(self, op: ParamOp) -> SizeValue:
         """A parameter."""
         return symbol(Role.Param, op.sym_name.data)
 

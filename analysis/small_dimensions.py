@@ -29,7 +29,7 @@ from tilefuse.dialects.img.ops import (
 )
 from tilefuse.dialects.img.types import FuncType
 
-Bounds = tuple[tuple[int, int] | None, ...]
+KnownBox = tuple[tuple[int, int] | None, ...]
 """(min, extent) per dimension, x first; None where it is open."""
 
 _ANYWHERE = (-(1 << 60), 1 << 60)
@@ -55,13 +55,13 @@ class _NoSizes:
         """Return None: a float is not known."""
 
 
-def inferred_bounds(pipeline: PipelineOp) -> Mapping[StageOp, Bounds]:
+def inferred_bounds(pipeline: PipelineOp) -> Mapping[StageOp, KnownBox]:
     """The bounds of the stages of which any call needs the same few points of a dimension after x and y.
 
     Those that are declared are among them. Absent are stages that need no more than is declared, and those of which a
     thread would have more points in all than of a small dimension.
     """
-    found: dict[StageOp, Bounds] = {}
+    found: dict[StageOp, KnownBox] = {}
     for op, spans in _needed(pipeline).items():
         declared = _declared(op)
         bounds = tuple(
@@ -74,7 +74,7 @@ def inferred_bounds(pipeline: PipelineOp) -> Mapping[StageOp, Bounds]:
     return found
 
 
-def bounds_of(pipeline: PipelineOp, op: Definition) -> Bounds:
+def bounds_of(pipeline: PipelineOp, op: Definition) -> KnownBox:
     """The bounds of a function, and of its dimensions after x and y of which any call needs the same few points."""
     declared = _declared(op)
     spans = _needed(pipeline).get(op, [_ANYWHERE] * len(declared))
@@ -129,7 +129,7 @@ def _declared_spans(function: SSAValue) -> list[Span]:
     return [(d[0], d[0] + d[1] - 1) if d is not None else _ANYWHERE for d in _declared(defining_op(function))]
 
 
-def _declared(op: InputOp | Definition) -> Bounds:
+def _declared(op: InputOp | Definition) -> KnownBox:
     return op.bounds.data if op.bounds is not None else (None,) * _rank(op.results[0])
 
 

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.analysis.access import accesses, coordinates
 from tilefuse.analysis.first_best import FirstBest, first_best
-from tilefuse.analysis.folding import signed
+from tilefuse.analysis.folding import as_signed
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, classify
 from tilefuse.analysis.joined_tuple import JoinedTuple, joined_tuple
 from tilefuse.dialects.constants import integer_constant
@@ -205,7 +205,7 @@ def starts_neutral(update: UpdateOp, number: int) -> bool:
     if not isinstance(made, arith.ConstantOp) or neutral is None:
         return False
     if isinstance(made.value, IntegerAttr):
-        return integer_constant(made.result) == signed(int(neutral), made.result.type)
+        return integer_constant(made.result) == as_signed(int(neutral), made.result.type)
     assert isinstance(made.value, FloatAttr)
     found = made.value.value.data
     if math.isnan(neutral):

@@ -35,7 +35,7 @@ from tilefuse.dialects.img.ops import (
     StageOp,
     UpdateOp,
 )
-from tilefuse.dialects.img.symbolic import Num, greatest, least, provably_le
+from tilefuse.dialects.img.symbolic import SizeValue, greatest, least, provably_le
 
 UNBOUNDED: tuple[int, int] = (-(2**31), 2**31 - 1)
 """The range of a 32-bit integer that nothing bounds; wider ranges count as unbounded too."""
@@ -172,7 +172,7 @@ def _float_range(op: Operation, type: Attribute, of: Callable[[SSAValue], Any], 
     return float_range(op, type, of)
 
 
-def _given(op: Operation, sizes: Sizes) -> Num | None:
+def _given(op: Operation, sizes: Sizes) -> SizeValue | None:
     """Return the result of an operation as a call gives it, read as signed; None if it does not."""
     match op:
         case MinOp() | ExtentOp():
@@ -285,7 +285,7 @@ def _ring(op: Operation, a: AnySpan, b: AnySpan) -> AnySpan:
 def _unsigned_pick(op: Operation, a: AnySpan, b: AnySpan) -> AnySpan | None:
     """`minui`, `maxui`, `andi`: a number that is not negative bounds the smaller of two unsigned ones."""
     not_negative = [s for s in (a, b) if provably_le(0, s[0])]
-    low: Num = 0
+    low: SizeValue = 0
     if len(not_negative) == 2:
         if isinstance(op, arith.MaxUIOp):
             return (greatest(a[0], b[0]), greatest(a[1], b[1]))

@@ -139,7 +139,7 @@ def main(argv: list[str] | None = None) -> int:
         chosen, options.count, options.seed, target, options.seconds, repeat=options.repeat, dry=options.dry,
         compiled=True,
     )  # fmt: skip
-    for task, entry in measuring.run(tasks, options.workers):
+    for task, entry in measuring.run_tasks(tasks, options.workers):
         results["cases"][task.subject.name] = entry
         print(measuring.said(task, entry), flush=True)
         if not options.dry:

@@ -150,7 +150,7 @@ def require_gpu() -> str:
     from tilefuse.runtime.errors import TargetError
 
     try:
-        devices.require("cuda")
+        devices.require_cupy("cuda")
     except TargetError as error:
         print(f"{error}; a dry run checks without a GPU", file=sys.stderr)
         return ""

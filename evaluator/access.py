@@ -10,14 +10,14 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from tilefuse.dialects.img.attrs import BoundaryKind
+from tilefuse.dialects.img.elements import Array
 from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, InputOp
 from tilefuse.evaluator.arguments import Box, describe_box
 from tilefuse.evaluator.boundaries import CONTINUATIONS
 from tilefuse.evaluator.errors import EvaluationError
 from tilefuse.evaluator.gather import gather
 
-Array = np.ndarray
-Spans = tuple[tuple[int, int], ...]
+Ranges = tuple[tuple[int, int], ...]
 """(first, last) per dimension, x first."""
 
 
@@ -37,11 +37,11 @@ class ReadGrid:
     """Coordinates in `func`, x first; where an exterior decides, those of some other point of the grid."""
     exteriors: list[Exterior]
     """Outermost first."""
-    spans: Spans | None
+    spans: Ranges | None
     """The box around the points that are read; None if the exterior decides everywhere."""
 
 
-def resolve(
+def resolve_access(
     source: SSAValue,
     indices: Sequence[Array],
     boxes: Mapping[SSAValue, Box],

@@ -8,15 +8,12 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness
 from xdsl.ir import SSAValue
 
-from tilefuse.dialects.img.elements import ELEMENTS
+from tilefuse.dialects.img.attrs import Box as Box
+from tilefuse.dialects.img.elements import ELEMENTS, Array
 from tilefuse.dialects.img.ops import InputOp, ParamOp, PipelineOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.evaluator.carriers import CARRIERS, carried, carry_array
 from tilefuse.evaluator.errors import EvaluationError
-
-Array = np.ndarray
-Box = tuple[tuple[int, int], ...]
-"""(min, extent) per dimension, x first."""
 
 
 def describe_box(box: Box) -> str:
@@ -24,7 +21,7 @@ def describe_box(box: Box) -> str:
     return " x ".join(f"[{low}, {low + extent})" for low, extent in box) or "of one point"
 
 
-def find_pipeline(module: PipelineOp | ModuleOp) -> PipelineOp:
+def as_pipeline(module: PipelineOp | ModuleOp) -> PipelineOp:
     """The pipeline of a module, or the pipeline itself."""
     if isinstance(module, PipelineOp):
         return module

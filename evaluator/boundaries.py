@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tilefuse.dialects.img.attrs import BoundaryKind
-
-Array = np.ndarray
+from tilefuse.dialects.img.elements import Array
 
 
 def _repeat_edge(x: Array, first: int, extent: int) -> Array:

@@ -6,12 +6,18 @@ i1 is bool, index is int64. A float that NumPy lacks is carried in float32 that 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute
 
 from tilefuse.dialects.img.elements import ELEMENTS, ElementType, array_dtype
 from tilefuse.evaluator.narrow_floats import NARROW_FLOATS
+
+Rule = Callable[..., Any]
+"""(operation, *carried operands) -> carried result."""
 
 
 def _carrier(row: ElementType) -> np.dtype:
@@ -27,19 +33,19 @@ CARRIERS: dict[Attribute, np.dtype] = {
 }
 
 
-def width_of(type: Attribute) -> int:
+def carried_width(type: Attribute) -> int:
     """Bits of an integer type; index has 64."""
     return type.width.data if isinstance(type, IntegerType) else 64
 
 
-def signed(a: np.ndarray) -> np.ndarray:
+def carried_signed(a: np.ndarray) -> np.ndarray:
     """Carried integers read as signed; an i1 is 0 or -1."""
     if a.dtype == np.bool_:
         return np.negative(a.astype(np.int8))
     return a.view(f"i{a.dtype.itemsize}")
 
 
-def unsigned(a: np.ndarray) -> np.ndarray:
+def carried_unsigned(a: np.ndarray) -> np.ndarray:
     """Carried integers read as unsigned; an i1 is 0 or 1."""
     return a.view(f"u{a.dtype.itemsize}")
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Operation
 
-from tilefuse.evaluator.carriers import CARRIERS, width_of
+from tilefuse.dialects.img.elements import Array
+from tilefuse.evaluator.carriers import CARRIERS, Rule, carried_width
 from tilefuse.evaluator.errors import EvaluationError
 from tilefuse.evaluator.narrow_floats import NARROW_FLOATS
-
-Array = np.ndarray
-Rule = Callable[..., Any]
 
 
 def _constant(op: arith.ConstantOp) -> Array:
@@ -24,7 +19,7 @@ def _constant(op: arith.ConstantOp) -> Array:
         case IntegerAttr(value=number) if isinstance(type, IndexType):
             return np.array(number.data, np.int64)
         case IntegerAttr(value=number) if isinstance(type, IntegerType):
-            bits = np.array(number.data % 2 ** width_of(type), np.uint64)
+            bits = np.array(number.data % 2 ** carried_width(type), np.uint64)
             return bits.astype(CARRIERS[type])
         case FloatAttr(value=value):
             return np.array(value.data, np.float64)

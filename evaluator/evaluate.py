@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from tilefuse.analysis.access import defining_op
+from tilefuse.dialects.img.elements import Array
 from tilefuse.dialects.img.ops import (
     BoundaryOp,
     Definition,
@@ -32,25 +33,30 @@ from tilefuse.dialects.img.ops import (
     UpdateOp,
 )
 from tilefuse.dialects.img.types import FuncType
-from tilefuse.evaluator.access import ReadGrid, Spans, resolve, values_at
+from tilefuse.evaluator.access import Ranges, ReadGrid, resolve_access, values_at
 from tilefuse.evaluator.arguments import (
     Box,
+    as_pipeline,
     bound_inputs,
     bound_param,
     describe_box,
-    find_pipeline,
     output_box,
 )
 from tilefuse.evaluator.carriers import pixels
 from tilefuse.evaluator.errors import EvaluationError
-from tilefuse.evaluator.gather import affine_value, coordinates
+from tilefuse.evaluator.gather import affine_value, coordinate_grids
 from tilefuse.evaluator.requirements import check_holds
 from tilefuse.evaluator.stage_plan import PlannedOp, plan_stage
 from tilefuse.evaluator.table import compute
-from tilefuse.evaluator.updates import FunctionReader, UpdateEvaluation, UpdatePlan, domain_box, pure_box, spans_at
-
-Array = np.ndarray
-Environment = dict[SSAValue, Array]
+from tilefuse.evaluator.updates import (
+    Environment,
+    FunctionReader,
+    UpdateEvaluation,
+    UpdatePlan,
+    domain_box,
+    pure_box,
+    spans_at,
+)
 
 _MOST_POINTS = 2**31
 
@@ -69,7 +75,7 @@ def evaluate(
     coordinates of the inputs' first elements, where they are neither declared nor 0. Results are new
     C-contiguous arrays. EvaluationError says what is missing, or which read leaves an input's box.
     """
-    return _Evaluation(find_pipeline(pipeline), inputs, params or {}, output_boxes or {}, input_mins or {}).run()
+    return _Evaluation(as_pipeline(pipeline), inputs, params or {}, output_boxes or {}, input_mins or {}).run()
 
 
 class _Evaluation:
@@ -101,8 +107,8 @@ class _Evaluation:
         self.updates = {op: UpdatePlan.of(op) for op in self.stages if isinstance(op, UpdateOp)}
         # Of every update: the box that it is computed on, and what of it data turned out to touch.
         self.states: dict[UpdateOp, Box] = {}
-        self.touched_by_data: dict[UpdateOp, Spans] = {}
-        self.found_by_data: dict[ReadOp, Spans] = {}
+        self.touched_by_data: dict[UpdateOp, Ranges] = {}
+        self.found_by_data: dict[ReadOp, Ranges] = {}
         self.decisive = self._decisive_stages()
         self.conditions = {defining_op(op.condition): op for op in pipeline.requirements if op.guarded is not None}
         self.points: tuple[int, ...] | None = None
@@ -154,17 +160,17 @@ class _Evaluation:
 
     def _find_boxes(self) -> dict[Definition, int]:
         """Sets `boxes`; gives, for every stage that is needed, the number of the last stage that reads it."""
-        needed: dict[Operation, Spans] = {}
+        needed: dict[Operation, Ranges] = {}
         last_use: dict[Operation, int] = {}
 
-        def require(holder: Operation, spans: Spans | None, reader: int) -> None:
+        def require(holder: Operation, spans: Ranges | None, reader: int) -> None:
             # Also of a read whose points are not known yet: it may turn out to read points that are known.
             last_use.setdefault(holder, reader)
             if spans is not None:
                 needed[holder] = _union(needed.get(holder), spans)
 
         for _, func, box in self.outputs:
-            access = resolve(func, coordinates(box), self.boxes, self.scalars)
+            access = resolve_access(func, coordinate_grids(box), self.boxes, self.scalars)
             require(defining_op(access.func), access.spans, len(self.stages))
         for number, stage in reversed(list(enumerate(self.stages))):
             for func in stage.funcs:
@@ -193,7 +199,7 @@ class _Evaluation:
                     require(defining_op(access.func), access.spans, number)
         return {stage: last_use[stage] for stage in self.stages if stage in needed}
 
-    def _guarded_points(self, op: RequireOp, needed: Mapping[Operation, Spans]) -> Box | None:
+    def _guarded_points(self, op: RequireOp, needed: Mapping[Operation, Ranges]) -> Box | None:
         """The points at which a condition must hold: the needed points of the stage that it guards."""
         assert op.guarded is not None
         guarded = defining_op(op.guarded)
@@ -208,10 +214,10 @@ class _Evaluation:
         return None if domain is None else (*pure_box(stage, box), *domain)
 
     def _require_olds(
-        self, op: UpdateOp, box: Box, grid: Box | None, require: Callable[[Operation, Spans | None], None]
+        self, op: UpdateOp, box: Box, grid: Box | None, require: Callable[[Operation, Ranges | None], None]
     ) -> None:
         """Ask for the old functions on all that an update gives, reads of itself and writes."""
-        spans: Spans = _spans(box)
+        spans: Ranges = _spans(box)
         if grid is not None:
             env = self._environment(op, grid)
             self.run_steps(self.plans[op].index_steps, env)
@@ -224,7 +230,7 @@ class _Evaluation:
         self.states[op] = tuple((first, last - first + 1) for first, last in spans)
         _check_points(op, self.states[op])
         for old in op.olds:
-            access = resolve(old, coordinates(self.states[op]), self.boxes, self.scalars)
+            access = resolve_access(old, coordinate_grids(self.states[op]), self.boxes, self.scalars)
             require(defining_op(access.func), access.spans)
 
     # --- forwards: values
@@ -281,7 +287,7 @@ class _Evaluation:
 
     def _environment(self, stage: Definition, grid: Box) -> Environment:
         args = stage.coordinates if isinstance(stage, UpdateOp) else stage.body.block.args
-        return dict(zip(args, coordinates(grid), strict=True))
+        return dict(zip(args, coordinate_grids(grid), strict=True))
 
     def run_steps(self, steps: Sequence[PlannedOp], env: Environment, reader: FunctionReader | None = None) -> bool:
         """Compute into `env`, without values of functions that are not known yet; True if one has to grow."""
@@ -308,7 +314,7 @@ class _Evaluation:
     def _access(self, op: ReadOp, env: Environment) -> ReadGrid:
         operands = [self._value(v, env) for v in op.indices]
         indices = [affine_value(expr, operands) for expr in op.map.data.results]
-        return resolve(op.source, indices, self.boxes, self.scalars)
+        return resolve_access(op.source, indices, self.boxes, self.scalars)
 
     def _read(self, op: ReadOp, env: Environment, reader: FunctionReader) -> bool:
         access = self._access(op, env)
@@ -326,7 +332,7 @@ class _Evaluation:
         return values_at(access, values, box, grid, reader, name)
 
     def _output(self, name: str, func: SSAValue, box: Box) -> Array:
-        access = resolve(func, coordinates(box), self.boxes, self.scalars)
+        access = resolve_access(func, coordinate_grids(box), self.boxes, self.scalars)
         found = self._at(access, box, self.pipeline.return_op, f"output '{name}'")
         assert isinstance(func.type, FuncType)
         try:
@@ -339,7 +345,7 @@ class _Evaluation:
             ) from None
 
 
-def _stage_box(stage: Definition, spans: Spans) -> Box:
+def _stage_box(stage: Definition, spans: Ranges) -> Box:
     name = stage.sym_name.data
     for dim, declared in enumerate(stage.bounds.data if stage.bounds is not None else ()):
         if declared is None:
@@ -366,17 +372,17 @@ def _check_points(stage: Definition, box: Box) -> None:
         )
 
 
-def _spans(box: Box) -> Spans:
+def _spans(box: Box) -> Ranges:
     return tuple((low, low + extent - 1) for low, extent in box)
 
 
-def _union(a: Spans | None, b: Spans) -> Spans:
+def _union(a: Ranges | None, b: Ranges) -> Ranges:
     if a is None:
         return b
     return tuple((min(p[0], q[0]), max(p[1], q[1])) for p, q in zip(a, b, strict=True))
 
 
-def _covers(box: Box | None, spans: Spans) -> bool:
+def _covers(box: Box | None, spans: Ranges) -> bool:
     return box is not None and all(
         low <= first and last < low + extent for (first, last), (low, extent) in zip(spans, box, strict=True)
     )

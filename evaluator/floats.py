@@ -9,18 +9,15 @@ from __future__ import annotations
 import math as libm
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation
 
 from tilefuse.dialects.img.comparisons import OF_FLOATS
+from tilefuse.dialects.img.elements import Array
 from tilefuse.dialects.img.float_operations import FLOAT_OPERATIONS
-from tilefuse.evaluator.carriers import odd_rounded_sum, signed
-
-Array = np.ndarray
-Rule = Callable[..., Any]
+from tilefuse.evaluator.carriers import Rule, carried_signed, odd_rounded_sum
 
 
 def _own(function: Callable[..., Array]) -> Rule:
@@ -66,5 +63,5 @@ FLOAT_RULES: dict[type[Operation], Rule] = {
     arith.CmpfOp: _compare,
     **{row.op: (_own if row.exact else _wide)(row.meaning) for row in FLOAT_OPERATIONS},
     math.FmaOp: _fma,
-    math.FPowIOp: lambda op, a, n: np.power(a.astype(np.float64), signed(n).astype(np.float64)),
+    math.FPowIOp: lambda op, a, n: np.power(a.astype(np.float64), carried_signed(n).astype(np.float64)),
 }

@@ -13,10 +13,10 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-Array = np.ndarray
+from tilefuse.dialects.img.elements import Array
 
 
-def coordinates(box: Sequence[tuple[int, int]]) -> list[Array]:
+def coordinate_grids(box: Sequence[tuple[int, int]]) -> list[Array]:
     """The coordinates of a (min, extent) box, per dimension, x first, shaped to broadcast."""
     rank = len(box)
     found = []

@@ -8,13 +8,13 @@ import numpy as np
 
 from tilefuse.dialects.img.formats import kinds_of, unescaped
 from tilefuse.dialects.img.ops import PrintOp
-from tilefuse.evaluator.carriers import signed, unsigned
+from tilefuse.evaluator.carriers import carried_signed, carried_unsigned
 
 
 def print_lines(op: PrintOp, value: np.ndarray, condition: np.ndarray, *numbers: np.ndarray) -> np.ndarray:
     """The value; prints to the standard output."""
     kinds = kinds_of(op.format.data) or []
-    read = {"%lld": signed, "%llu": unsigned, "%f": lambda a: a}
+    read = {"%lld": carried_signed, "%llu": carried_unsigned, "%f": lambda a: a}
     columns = [read[kind](np.asarray(n)) for kind, n in zip(kinds, numbers, strict=True)]
     holds, _, *columns = np.broadcast_arrays(condition, value, *columns)
     format = unescaped(op.format.data).replace("%lld", "%d").replace("%llu", "%d")

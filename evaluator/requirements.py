@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from tilefuse.dialects.img.ops import RequireOp
-from tilefuse.evaluator.carriers import signed
+from tilefuse.evaluator.carriers import carried_signed
 from tilefuse.evaluator.errors import EvaluationError
 
 
@@ -23,5 +23,5 @@ def check_holds(op: RequireOp, values: Mapping[SSAValue, np.ndarray]) -> None:
 
 def _number(value: np.ndarray) -> int | float:
     number = np.asarray(value)
-    found: int | float = (number if number.dtype.kind == "f" else signed(number)).item()
+    found: int | float = (number if number.dtype.kind == "f" else carried_signed(number)).item()
     return found

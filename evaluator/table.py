@@ -10,11 +10,11 @@ import numpy as np
 from xdsl.ir import Operation
 
 from tilefuse.dialects.img.ops import PrintOp
-from tilefuse.evaluator.carriers import CARRIERS, carried
+from tilefuse.evaluator.carriers import CARRIERS, Rule, carried
 from tilefuse.evaluator.casts import CAST_RULES
 from tilefuse.evaluator.errors import EvaluationError
 from tilefuse.evaluator.floats import FLOAT_RULES
-from tilefuse.evaluator.integers import INTEGER_RULES, Rule
+from tilefuse.evaluator.integers import INTEGER_RULES
 from tilefuse.evaluator.prints import print_lines
 
 RULES: dict[type[Operation], Rule] = {**CAST_RULES, **FLOAT_RULES, **INTEGER_RULES, PrintOp: print_lines}

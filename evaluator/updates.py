@@ -15,16 +15,16 @@ import numpy as np
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.dialects.img.combiners import combined
+from tilefuse.dialects.img.elements import Array
 from tilefuse.dialects.img.ops import SET, ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.types import FuncType
-from tilefuse.evaluator.access import Spans, resolve, values_at
+from tilefuse.evaluator.access import Ranges, resolve_access, values_at
 from tilefuse.evaluator.arguments import Box
-from tilefuse.evaluator.carriers import signed
-from tilefuse.evaluator.gather import affine_value, coordinates, gather
+from tilefuse.evaluator.carriers import carried_signed
+from tilefuse.evaluator.gather import affine_value, coordinate_grids, gather
 from tilefuse.evaluator.stage_plan import PlannedOp, needed, steps
 from tilefuse.evaluator.table import compute
 
-Array = np.ndarray
 Environment = dict[SSAValue, Array]
 
 _SLAB = 1 << 21
@@ -112,7 +112,7 @@ def pure_box(op: UpdateOp, box: Box) -> Box:
     return tuple(box[dim] for dim in op.pure_dims)
 
 
-def spans_at(op: ReadOp | WriteOp, env: Mapping[SSAValue, Array], scalars: Mapping[SSAValue, Array]) -> Spans:
+def spans_at(op: ReadOp | WriteOp, env: Mapping[SSAValue, Array], scalars: Mapping[SSAValue, Array]) -> Ranges:
     """The box around the points that a read or write of the function itself touches."""
     found = _indices(op, env, scalars)
     return tuple((int(i.min()), int(i.max())) for i in found)
@@ -132,7 +132,7 @@ class UpdateEvaluation:
         self._by_data = by_data
         self._elements = [f.type.element for f in op.funcs]
         self._joins = [self._join(*pair) for pair in zip(op.combiners, op.olds, strict=True)]
-        self.touched: Spans | None = None
+        self.touched: Ranges | None = None
         """Boxes of the functions themselves that data turned out to touch."""
         self._state: list[Array] = []
 
@@ -145,9 +145,9 @@ class UpdateEvaluation:
     def start(self) -> bool:
         """Take the old values; False if one of them is not known yet."""
         known = self._evaluation
-        grid = coordinates(self._box)
+        grid = coordinate_grids(self._box)
         for old in self._op.olds:
-            access = resolve(old, grid, known.boxes, known.scalars)
+            access = resolve_access(old, grid, known.boxes, known.scalars)
             if access.spans is not None and access.func not in known.values:
                 return False
             values, box = known.values.get(access.func), known.boxes.get(access.func)
@@ -166,7 +166,7 @@ class UpdateEvaluation:
         grown = False
         for slab in _slabs(domain, math.prod(n for _, n in pure)):
             grid = (*pure, *slab)
-            env: Environment = dict(zip(self._op.coordinates, coordinates(grid), strict=True))
+            env: Environment = dict(zip(self._op.coordinates, coordinate_grids(grid), strict=True))
             grown = (
                 self._evaluation.run_steps(self._plan.free, env, FunctionReader(self._name, grid, self._by_data))
                 or grown
@@ -195,7 +195,7 @@ class UpdateEvaluation:
             return self._write(env, shape, at_once=True)
         wanted = {v for step in self._plan.bound for v in step.op.operands} | set(write.operands)
         padded = {v: a.reshape((1,) * (rank - a.ndim) + a.shape) for v, a in env.items() if v in wanted}
-        grid = coordinates(pure)
+        grid = coordinate_grids(pure)
         shape = tuple(n for _, n in reversed(pure))
         reader = FunctionReader(self._name, pure, self._by_data)
         for point in np.ndindex(*(n for _, n in reversed(slab))):
@@ -278,7 +278,7 @@ def _write_unordered(way: str, element: object, state: Array, place: tuple[Array
     values = np.ascontiguousarray(term).reshape(-1)
     target = state.reshape(-1)
     if way in ("min", "max") and str(element).startswith("si"):
-        target, values = signed(target), signed(values)
+        target, values = carried_signed(target), carried_signed(values)
     _UNORDERED[way].at(target, flat, values)
 
 

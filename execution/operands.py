@@ -79,7 +79,7 @@ class Operand:
         return math.prod(self.shape)
 
 
-def operands(
+def staged_operands(
     update: UpdateOp,
     sizes: Sizes,
     least_uses: int = LEAST_USES,

@@ -21,7 +21,7 @@ from tilefuse.lowering.abi import kernel_args
 from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, TileContext
 from tilefuse.lowering.stored import follow_of, stored_stages
-from tilefuse.lowering.symbols import word
+from tilefuse.lowering.symbols import identifier
 
 
 class TileFunction(NamedTuple):
@@ -132,4 +132,4 @@ def argument_hint(value: SSAValue, fallback: str = "value") -> str:
     if isinstance(owner, GroupOp):
         owner = defining_op(value)
     name = getattr(owner, "sym_name", None)
-    return word(name.data if name is not None else (value.name_hint or fallback))
+    return identifier(name.data if name is not None else (value.name_hint or fallback))

@@ -196,7 +196,7 @@ def vectors_are_aligned(function: UpdateFunction, buffer: KernelBuffer, first: N
     return e.compare("eq", e.op(arith.AndIOp(low, e.value(bytes - 1))), 0)
 
 
-def rows_are_contiguous(buffer: KernelBuffer) -> bool:
+def buffer_rows_are_contiguous(buffer: KernelBuffer) -> bool:
     """Whether neighbours along x are so in memory, as the kernel knows."""
     return _rows_are_contiguous(_type(buffer))
 

@@ -9,7 +9,7 @@ from tilefuse.dialects.img.elements import INTEGER_WIDTHS
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr, absolute, as_expr, binary, cast_to, constant, match_types, node, shift
 from tilefuse.frontend.types import Type, UInt
-from tilefuse.frontend.walk import describe
+from tilefuse.frontend.walk import expr_text
 
 
 def popcount(value: Any) -> Expr:
@@ -68,7 +68,7 @@ def extract_bits(type: Type, value: Any, lowest: Any) -> Expr:
     if not isinstance(type, Type):
         fail(f"extract_bits takes a type first, not {type!r}")
     if type.is_bool() or x.type().is_bool() or type.bits() > x.type().bits():
-        fail(f"extract_bits takes a number that is at least as wide as {type}, not {x.type()}: {describe(x)}")
+        fail(f"extract_bits takes a number that is at least as wide as {type}, not {x.type()}: {expr_text(x)}")
     unsigned = UInt(x.type().bits())
     x = reinterpret(unsigned, x)
     if isinstance(lowest, int) or as_expr(lowest).op == "const":
@@ -116,7 +116,7 @@ def _choose(condition: Expr, value: Expr, other: Expr) -> Expr:
 def _integer(name: str, value: Any) -> Expr:
     x = as_expr(value)
     if x.type().is_float():
-        fail(f"{name} takes an integer, not {x.type()}: {describe(x)}")
+        fail(f"{name} takes an integer, not {x.type()}: {expr_text(x)}")
     return x
 
 

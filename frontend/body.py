@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from tilefuse.dialects.img import ops as img
 from tilefuse.frontend.emit import BodyEmitter
 from tilefuse.frontend.expr import Expr
-from tilefuse.frontend.index_form import Linear, Quotient, linear_forms
+from tilefuse.frontend.index_form import Linear, Quotient, index_forms
 from tilefuse.frontend.inputs import Param
 from tilefuse.frontend.sources import Source
 from tilefuse.frontend.walk import postorder
@@ -57,14 +57,14 @@ class BodyBuilder:
 
     def index(self, e: Expr) -> SSAValue:
         """The value of an int32 expression, as an `index` computed by arith."""
-        return self._index_sum(linear_forms([e])[0])
+        return self._index_sum(index_forms([e])[0])
 
     def _children(self, e: Expr) -> Sequence[Expr]:
         if e.op == "require":  # what must hold is asked apart
             return e.args[:1]
         if e.op != "call":
             return e.args
-        forms = linear_forms(e.args)
+        forms = index_forms(e.args)
         self._forms[id(e)] = forms
         return [leaf for form in forms for leaf in form.leaves() if not self._is_index(leaf)]
 
@@ -97,7 +97,7 @@ class BodyBuilder:
 
     def position(self, args: Sequence[Expr]) -> tuple[AffineMap, list[SSAValue]]:
         """The position of a write: the map of the access, and the values that it takes."""
-        return self._access(linear_forms(args))
+        return self._access(index_forms(args))
 
     def _access(self, forms: Sequence[Linear]) -> tuple[AffineMap, list[SSAValue]]:
         positions: dict[SSAValue, int] = {}

@@ -13,7 +13,7 @@ from tilefuse.frontend.inputs import Image
 from tilefuse.frontend.reads import Reads, find_reads
 from tilefuse.frontend.sources import Source, Tuple
 from tilefuse.frontend.types import Type
-from tilefuse.frontend.walk import describe, postorder
+from tilefuse.frontend.walk import expr_text, postorder
 
 Bounds = list[tuple[Any, Any] | None]
 
@@ -98,7 +98,7 @@ def _pair(kind: BoundaryKind, f: Source, pair: tuple[Any, ...]) -> tuple[Expr, E
     low, extent = (as_expr(v) for v in pair)
     for value in (low, extent):
         if value.type().is_float():
-            fail(f"{kind.value} of '{f.name()}': the bound {describe(value)} is {value.type()}, no integer")
+            fail(f"{kind.value} of '{f.name()}': the bound {expr_text(value)} is {value.type()}, no integer")
     if extent.op == "const" and extent.data <= 0:
         fail(f"{kind.value} of '{f.name()}': the extent {extent.data} must be positive")
     where = f"{kind.value} of '{f.name()}': the bound"

@@ -250,9 +250,9 @@ class Buffer(PlacedArray):
         """Show a picture in notebooks, if it is one, and the type and sizes."""
         if not self.defined():
             return "<div>Buffer, undefined</div>"
-        from tilefuse.frontend.pictures import html  # late: only notebooks ask for it
+        from tilefuse.frontend.pictures import array_html  # late: only notebooks ask for it
 
-        return html(self._name, str(self._type), self.array, self._known_order(self._drawn_as))
+        return array_html(self._name, str(self._type), self.array, self._known_order(self._drawn_as))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         """The array, reversed axes and all: `numpy.asarray(buffer)[y, x]`."""

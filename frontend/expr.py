@@ -12,7 +12,7 @@ import numpy as np
 from tilefuse.dialects.diagnostics import user_position
 from tilefuse.frontend.errors import KindError, ValueKindError, fail
 from tilefuse.frontend.types import Bool, Float, Int, Type, UInt
-from tilefuse.frontend.walk import describe
+from tilefuse.frontend.walk import expr_text
 
 I32, I64, F32, BOOL = Int(32), Int(64), Float(32), Bool()
 
@@ -74,7 +74,7 @@ class Expr:
         return True
 
     def __repr__(self) -> str:
-        return f"<halide.Expr of type {self._type}: {describe(self)}>" if self.defined() else "<undefined halide.Expr>"
+        return f"<halide.Expr of type {self._type}: {expr_text(self)}>" if self.defined() else "<undefined halide.Expr>"
 
     def __bool__(self) -> bool:
         fail(
@@ -404,7 +404,7 @@ def integer_index(value: Expr, where: str) -> Expr:
     if value.op == "const" and I64.can_represent(value.data):
         return constant(I32 if I32.can_represent(value.data) else I64, value.data)
     if type == UInt(64):
-        fail(f"{where} {describe(value)} is uint64; cast it to int64")
+        fail(f"{where} {expr_text(value)} is uint64; cast it to int64")
     return cast_to(I32 if I32.can_represent(type) or type == I32 else I64, value)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import BOOL, Expr, as_expr, binary, cast_to, constant, match_types, node, shift
 from tilefuse.frontend.types import Int, Type
-from tilefuse.frontend.walk import describe
+from tilefuse.frontend.walk import expr_text
 
 
 def saturating_add(a: Any, b: Any) -> Expr:
@@ -140,7 +140,7 @@ def _doubles(type: Type) -> bool:
 
 def _no_bool(name: str, value: Expr) -> None:
     if value.type().is_bool():
-        fail(f"{name} takes numbers, not a bool: {describe(value)}; cast it")
+        fail(f"{name} takes numbers, not a bool: {expr_text(value)}; cast it")
 
 
 def _matched(name: str, a: Any, b: Any) -> tuple[Expr, Expr]:

@@ -26,7 +26,7 @@ from tilefuse.frontend.expr import (
 from tilefuse.frontend.lerp import blend
 from tilefuse.frontend.sources import Tuple
 from tilefuse.frontend.types import Float, Int, Type, UInt
-from tilefuse.frontend.walk import describe
+from tilefuse.frontend.walk import expr_text
 
 
 def cast(type: Type, value: Any) -> Expr:
@@ -123,7 +123,7 @@ def select(condition: Any, value: Any, *rest: Any) -> Any:
     if c.op == "const":
         c = cast_to(BOOL, c)
     if not c.type().is_bool():
-        fail(f"the condition of select is a bool, not {c.type()}: {describe(c)}; compare it with something")
+        fail(f"the condition of select is a bool, not {c.type()}: {expr_text(c)}; compare it with something")
     a = _as_type_of(a, b)
     b = _as_type_of(b, a)
     if a.type() != b.type():
@@ -159,7 +159,7 @@ def _lossless(type: Type, bound: Expr, which: str) -> Expr:
     # 0.1 is a float32 because it is written so; in a float16 it is rounded again.
     if not fits and not (bound.op == "const" and type.is_float() and bound.type().is_float()):
         fail(
-            f"clamp: the {which} bound {describe(bound)} is of type {bound.type()}, which does not fit the "
+            f"clamp: the {which} bound {expr_text(bound)} is of type {bound.type()}, which does not fit the "
             f"type of the value, {type}; cast one of them"
         )
     return cast_to(type, bound)

@@ -69,7 +69,7 @@ class Linear(NamedTuple):
         return result + self.constant if self.constant else result
 
 
-def linear_forms(indices: Sequence[Expr]) -> list[Linear]:
+def index_forms(indices: Sequence[Expr]) -> list[Linear]:
     """Each index as a linear form; parts that are not affine become leaves as they are."""
     known: dict[int, Linear] = {}
     for e in postorder(indices, lambda e: e.args if _is_affine(e) else ()):

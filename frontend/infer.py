@@ -12,9 +12,8 @@ from tilefuse.frontend.inputs import Image, ImageParam
 from tilefuse.frontend.realize import buffers_of, size_of
 
 if TYPE_CHECKING:
+    from tilefuse.dialects.img.attrs import Box
     from tilefuse.frontend.compilable import Compilable
-
-Box = tuple[tuple[int, int], ...]
 
 
 def infer_input_bounds(pipeline: Compilable, sizes: Any) -> None:

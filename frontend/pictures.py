@@ -17,7 +17,7 @@ _COLOURS = {1: 0, 3: 2, 4: 6}
 """PNG's numbers for gray, RGB and RGBA, by channels."""
 
 
-def html(name: str, type: str, array: np.ndarray, order: Sequence[int] | None) -> str:
+def array_html(name: str, type: str, array: np.ndarray, order: Sequence[int] | None) -> str:
     """An array as HTML: name, type and sizes, and its picture if it is one; all text escaped.
 
     `order`: the array's axis of each dimension, x first; None where two readings are possible, and none is drawn.

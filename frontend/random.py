@@ -12,7 +12,7 @@ from typing import Any
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import F32, I32, Expr, as_expr, binary, cast_to, constant, node
 from tilefuse.frontend.types import UInt
-from tilefuse.frontend.walk import describe, postorder
+from tilefuse.frontend.walk import expr_text, postorder
 
 U32 = UInt(32)
 
@@ -30,7 +30,7 @@ def random_uint(seed: Any = None) -> Expr:
         stream, value = _SEEDED, as_expr(seed)
     type = value.type()
     if type.is_float() or type.is_bool() or type.bits() != 32:
-        fail(f"the seed of a random number is an int32 or uint32, not {type}: {describe(value)}; cast it")
+        fail(f"the seed of a random number is an int32 or uint32, not {type}: {expr_text(value)}; cast it")
     return node("random", U32, (value,), stream)
 
 

@@ -10,7 +10,7 @@ from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import KindError, NoSuchError, fail
 from tilefuse.frontend.expr import I32, Expr, as_expr, integer_index
 from tilefuse.frontend.inputs import Image
-from tilefuse.frontend.walk import describe, postorder
+from tilefuse.frontend.walk import expr_text, postorder
 
 _count = itertools.count()
 
@@ -121,12 +121,12 @@ class RDom:
         e = as_expr(value)
         type = e.type()
         if type.is_float() or type.is_bool():
-            fail(f"RDom '{self._name}': the bound {describe(e)} is {type}; cast it to int32")
+            fail(f"RDom '{self._name}': the bound {expr_text(e)} is {type}; cast it to int32")
         for inner in postorder([e]):
             if inner.op in ("var", "rvar", "call", "random", "require"):
                 fail(
-                    f"RDom '{self._name}': the bound {describe(e)} depends on {describe(inner)}; the box is known "
-                    "before any point, from numbers, Params and sizes of images"
+                    f"RDom '{self._name}': the bound {expr_text(e)} depends on {expr_text(inner)}; the box is "
+                    "known before any point, from numbers, Params and sizes of images"
                 )
         return integer_index(e, f"RDom '{self._name}': the bound")
 
@@ -149,7 +149,7 @@ class RDom:
         return bool(self.ranges)
 
     def __repr__(self) -> str:
-        ranges = ", ".join(f"({describe(low)}, {describe(extent)})" for low, extent in self.ranges)
+        ranges = ", ".join(f"({expr_text(low)}, {expr_text(extent)})" for low, extent in self.ranges)
         return f"<halide.RDom '{self._name}' [{ranges}]>" if ranges else "<halide.RDom RDom()>"
 
     def __len__(self) -> int:
@@ -197,12 +197,12 @@ class RDom:
         if self.used_by is not None:
             fail(f"RDom '{self._name}': where(...) stands before what goes over it, and {self.used_by} does already")
         if any(inner.op == "undef" for inner in postorder([e])):
-            fail(f"RDom '{self._name}': where(...) takes a condition that is defined, not {describe(e)}")
+            fail(f"RDom '{self._name}': where(...) takes a condition that is defined, not {expr_text(e)}")
         if not e.type().is_bool():
-            fail(f"RDom '{self._name}': where(...) takes a condition, not {describe(e)} of type {e.type()}")
+            fail(f"RDom '{self._name}': where(...) takes a condition, not {expr_text(e)} of type {e.type()}")
         for inner in postorder([e]):
             if inner.op == "rvar" and inner.data[0] is not self:
-                fail(f"RDom '{self._name}': where(...) uses {describe(inner)} of another RDom")
+                fail(f"RDom '{self._name}': where(...) uses {expr_text(inner)} of another RDom")
         self.predicates = (*self.predicates, e)
 
     def as_expr(self) -> RVar:

@@ -9,7 +9,7 @@ from tilefuse.frontend.expr import Expr
 from tilefuse.frontend.inputs import Param
 from tilefuse.frontend.sources import Source
 from tilefuse.frontend.var import Var
-from tilefuse.frontend.walk import describe, postorder
+from tilefuse.frontend.walk import expr_text, postorder
 
 
 class Reads(NamedTuple):
@@ -43,8 +43,8 @@ def find_reads(values: tuple[Expr, ...], args: tuple[str, ...], what: str, own: 
             fail(f"{what} uses the Var '{expr.data}', which is not one of its coordinates ({known}){hint}")
         elif expr.op == "rvar" and own is None:
             fail(
-                f"{what} uses {describe(expr)} of an RDom outside of sum, product, minimum or maximum; define it by "
-                "Vars first, and use the RDom in an update, as in f[x] += ..."
+                f"{what} uses {expr_text(expr)} of an RDom outside of sum, product, minimum or maximum; define it "
+                "by Vars first, and use the RDom in an update, as in f[x] += ..."
             )
     for source in sources.values():
         source.read_by = source.read_by or what

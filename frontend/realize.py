@@ -13,7 +13,7 @@ from tilefuse.frontend.errors import fail, in_halide
 from tilefuse.frontend.expr import Expr
 from tilefuse.frontend.inputs import Image, Param
 from tilefuse.frontend.target import target_name
-from tilefuse.frontend.walk import describe
+from tilefuse.frontend.walk import expr_text
 
 if TYPE_CHECKING:
     from tilefuse.frontend.compilable import Compilable
@@ -162,7 +162,7 @@ def size_of(sizes: Any) -> tuple[Any, ...]:
     for extent in size:
         if isinstance(extent, Expr):
             fail(
-                f"realize takes numbers as sizes, and {describe(extent)} is an Expr; take them from the "
+                f"realize takes numbers as sizes, and {expr_text(extent)} is an Expr; take them from the "
                 "shape of the array, or leave the sizes out"
             )
     return size

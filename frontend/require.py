@@ -11,7 +11,7 @@ from tilefuse.frontend.expr import I32, Expr, arithmetic, as_expr, binary, cast_
 from tilefuse.frontend.inputs import ImageParam, Param
 from tilefuse.frontend.printing import line_of
 from tilefuse.frontend.types import Bool
-from tilefuse.frontend.walk import describe, postorder
+from tilefuse.frontend.walk import expr_text, postorder
 
 
 class Requirement(NamedTuple):
@@ -47,7 +47,7 @@ def requirement(condition: Any, more: Sequence[Any]) -> Requirement:
     if holds.op == "const":
         holds = cast_to(Bool(), holds)
     if not holds.type().is_bool():
-        fail(f"a requirement is a bool, not {holds.type()}: {describe(holds)}")
+        fail(f"a requirement is a bool, not {holds.type()}: {expr_text(holds)}")
     format, numbers = line_of(more)
     return Requirement(holds, format, tuple(numbers), user_position())
 

@@ -13,7 +13,7 @@ from tilefuse.frontend.errors import KindError, fail, in_halide
 from tilefuse.frontend.expr import Expr, as_expr, integer_index, node, type_name
 from tilefuse.frontend.implicit import expanded
 from tilefuse.frontend.types import Type
-from tilefuse.frontend.walk import describe
+from tilefuse.frontend.walk import expr_text
 
 _counter = itertools.count()
 
@@ -140,7 +140,7 @@ class Source:
         if len(indices) != self.rank():
             fail(
                 f"{self._kind} '{self._name}' has {self.rank()} dimensions, but is called with "
-                f"{len(indices)} indices: {', '.join(describe(i) for i in indices) or 'none'}"
+                f"{len(indices)} indices: {', '.join(expr_text(i) for i in indices) or 'none'}"
             )
         types = self.value_types()
         if len(types) == 1:
@@ -155,7 +155,7 @@ class Source:
         if expr.type().is_float():
             words = in_halide(f"Implicit cast from {expr.type()} to int in argument")
             fail(
-                f"{self._kind} '{self._name}': the index {describe(expr)} is of type {expr.type()}; an index "
+                f"{self._kind} '{self._name}': the index {expr_text(expr)} is of type {expr.type()}; an index "
                 f"is an integer, so cast it: i32(...){words}"
             )
         return integer_index(expr, f"{self._kind} '{self._name}': the index")

@@ -17,7 +17,7 @@ from tilefuse.frontend.reads import Reads, find_reads
 from tilefuse.frontend.sources import Source, as_key, values_of
 from tilefuse.frontend.types import Type
 from tilefuse.frontend.var import Var
-from tilefuse.frontend.walk import describe, postorder
+from tilefuse.frontend.walk import expr_text, postorder
 
 
 class UpdateWarning(UserWarning):
@@ -119,7 +119,7 @@ def _of_type(what: str, value: Any, type: Type) -> Expr:
         return constant(type, value)
     e = as_expr(value)
     if e.type() != type:
-        fail(f"{what} gives {describe(e)} of type {e.type()}, but its definition is of type {type}; cast it")
+        fail(f"{what} gives {expr_text(e)} of type {e.type()}, but its definition is of type {type}; cast it")
     return e
 
 
@@ -159,7 +159,7 @@ def _check_own_reads(what: str, func: Source, exprs: Sequence[Expr], naked: Sequ
         for index, name in zip(e.args, naked, strict=True):
             if name is not None and not (index.op == "var" and index.data == name):
                 fail(
-                    f"{what} reads itself at {describe(index)} where {name} stands on the left; a Var of the left "
+                    f"{what} reads itself at {expr_text(index)} where {name} stands on the left; a Var of the left "
                     "stands at the same place in all reads of the Func itself"
                 )
 

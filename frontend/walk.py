@@ -52,7 +52,7 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-def describe(expr: ExprNode, depth: int = 6) -> str:
+def expr_text(expr: ExprNode, depth: int = 6) -> str:
     """A short text of an expression for messages; `...` below `depth`."""
     if expr.op == "const":
         return str(bool(expr.data)) if expr.type().is_bool() else str(expr.data)
@@ -64,7 +64,7 @@ def describe(expr: ExprNode, depth: int = 6) -> str:
         return f"{expr.data[0].name()}.dim({expr.data[1]}).{expr.op[6:]}()"
     if depth == 0:
         return "..."
-    inner = [describe(a, depth - 1) for a in expr.args]
+    inner = [expr_text(a, depth - 1) for a in expr.args]
     if expr.op in _SYMBOLS:
         return f"({inner[0]} {_SYMBOLS[expr.op]} {inner[1]})"
     name = {"cast": str(expr.type()), "math": expr.data}.get(expr.op, expr.op)

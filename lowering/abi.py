@@ -31,7 +31,7 @@ from tilefuse.dialects.img.ops import (
     ReadOp,
 )
 from tilefuse.dialects.img.types import FuncType
-from tilefuse.lowering.symbols import symbol
+from tilefuse.lowering.symbols import function_symbol
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def kernel_name(group: GroupOp) -> str:
 
 def function_of(group: GroupOp, role: str) -> str:
     """The symbol of a function of the group itself, by its role (`symbols.ROLES`)."""
-    return symbol(pipeline_of(group).sym_name.data, group.sym_name.data, role)
+    return function_symbol(pipeline_of(group).sym_name.data, group.sym_name.data, role)
 
 
 def kernel_args(group: GroupOp) -> list[KernelArg]:

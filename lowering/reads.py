@@ -376,7 +376,7 @@ def _apply_boundary(
     for position, d in enumerate(op.dimensions):
         if d in free:
             continue
-        first, extent = boundary_box(e, tile, op, position)
+        first, extent = boundary_span(e, tile, op, position)
         x = where[d]
         last = e.sub(e.add(first, extent), 1)
         if kind is BoundaryKind.ConstantExterior:
@@ -388,7 +388,7 @@ def _apply_boundary(
     return where, conditions
 
 
-def boundary_box(e: Emitter, tile: TileContext, op: BoundaryOp, position: int) -> tuple[Num, Num]:
+def boundary_span(e: Emitter, tile: TileContext, op: BoundaryOp, position: int) -> tuple[Num, Num]:
     """(first, extent) of the box of a boundary in the dimension at `position` of its own."""
     if op.mins:
         first, extent = (scalar_index(e, tile, v[position]) for v in (op.mins, op.extents))

@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.access import behind_boundaries
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.lowering.emit import Emitter, Num
-from tilefuse.lowering.reads import Located, TileContext, all_of, boundary_box, locate, moved_into
+from tilefuse.lowering.reads import Located, TileContext, all_of, boundary_span, locate, moved_into
 
 
 @dataclass
@@ -74,7 +74,7 @@ def _piece_of_row(
     buffer, boundary = tile.buffers[base], next((b for b in boundaries if 0 in b.dimensions), None)
     low: Num = buffer.mins[0]
     size = buffer.extent(0, e)
-    start, extent = (low, size) if boundary is None else boundary_box(e, tile, boundary, boundary.dimensions.index(0))
+    start, extent = (low, size) if boundary is None else boundary_span(e, tile, boundary, boundary.dimensions.index(0))
     offset = e.sub(x, start)
     uniform = e.both(fit_between(e, offset, extent, count, lanes), e.compare("sge", extent, count))
     if boundary is not None and boundary.mins:

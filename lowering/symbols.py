@@ -25,7 +25,7 @@ def spelt(name: str) -> str:
     return text if text[:1].isalpha() else f"v{text}"
 
 
-def word(name: str) -> str:
+def identifier(name: str) -> str:
     """`name` as part of an identifier: itself if it is short and plain ASCII, else with a digest. Injective."""
     if _PLAIN.fullmatch(name) and not _DIGESTED.fullmatch(name):
         return name
@@ -35,13 +35,13 @@ def word(name: str) -> str:
     return f"{spelt(name[:_KEPT_OF_LONG])}_x{digest}"
 
 
-def symbol(pipeline: str, group: str, role: str) -> str:
+def function_symbol(pipeline: str, group: str, role: str) -> str:
     """The function of a group that has this role, as `blur_blur_y_kernel4`.
 
     The number is the length of the pipeline's word, so that no other pipeline and group give this name.
     """
-    first = word(pipeline)
-    return f"{first}_{word(group)}_{role}{len(first)}"
+    first = identifier(pipeline)
+    return f"{first}_{identifier(group)}_{role}{len(first)}"
 
 
 def inside_of(kernel: str) -> str:
@@ -49,6 +49,6 @@ def inside_of(kernel: str) -> str:
     return re.sub(r"_kernel([0-9]+)$", r"_inside\1", kernel)
 
 
-def function_name(symbol: str) -> str:
-    """The name in C and CUDA of `@symbol`: itself if the function `symbol` made it, else with `_fn` behind it."""
-    return symbol if _GENERATED.fullmatch(symbol) else f"{word(symbol)}_fn"
+def c_function_name(symbol: str) -> str:
+    """The name in C and CUDA of `@symbol`: itself if `function_symbol` made it, else with `_fn` behind it."""
+    return symbol if _GENERATED.fullmatch(symbol) else f"{identifier(symbol)}_fn"

@@ -22,7 +22,7 @@ from tilefuse.dialects.naming import value_name
 from tilefuse.lowering.abi import kernel_args, kernel_name, memref_type, threads
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, TileContext, TurnedBuffer, read_global, scalar_index
-from tilefuse.lowering.symbols import word
+from tilefuse.lowering.symbols import identifier
 from tilefuse.lowering.workspaces import Workspace
 
 
@@ -137,7 +137,7 @@ def _signature(group: GroupOp) -> tuple[list[Attribute], list[str]]:
     hints: list[str] = []
     for arg in kernel_args(group):
         name = getattr(arg.value.owner, "sym_name", None)
-        hint = word(name.data if name is not None else (arg.value.name_hint or "value"))
+        hint = identifier(name.data if name is not None else (arg.value.name_hint or "value"))
         if not isinstance(type := arg.value.type, FuncType):
             types.append(type)
             hints.append(hint)
@@ -185,7 +185,7 @@ def domain_loops(function: UpdateFunction, where: dict[SSAValue, Num], open_scop
         if isinstance(extent, int) and extent <= 0:
             return False
         name = dimension.coordinate.name_hint or "r"
-        step = open_scopes.enter_context(e.loop(extent, word(name)))
+        step = open_scopes.enter_context(e.loop(extent, identifier(name)))
         where[dimension.coordinate] = e.add(low, step)
     return True
 
@@ -296,7 +296,7 @@ class UpdateBody:
     def _load(self, op: ReadOp) -> list[SSAValue]:
         """The values of a read at all points, by vectors where they lie so."""
         buffer = self.function.tile.buffers[op.source]
-        width = access_width(op.source, self.row.count) if op in self.row.wide else 1
+        width = elements_per_access(op.source, self.row.count) if op in self.row.wide else 1
         found: list[SSAValue] = []
         for first in range(0, self.row.count, width):
             index = buffer.index(self._indices(op, first), self.e)
@@ -304,7 +304,7 @@ class UpdateBody:
         return found
 
 
-def access_width(function: SSAValue, count: int) -> int:
+def elements_per_access(function: SSAValue, count: int) -> int:
     """The number of `count` points, a power of two, that one access of at most 16 bytes has."""
     assert isinstance(function.type, FuncType)
     return max(1, min(count, 16 // element_bytes(function.type.element)))

@@ -20,7 +20,7 @@ from xdsl.passes import ModulePass
 
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.passes.expansion import Constants, Expansion, expand_ops
-from tilefuse.passes.widen_accesses import greatest
+from tilefuse.passes.widen_accesses import greatest_unsigned
 
 BITS = 16
 """Narrower numbers have no such instruction, and of wider ones few vectors have it."""
@@ -42,7 +42,7 @@ def _divided(op: Operation, constants: Constants) -> SSAValue | None:
     if number != IntegerType(BITS) or divisor is None or divisor < 2 or divisor & (divisor - 1) == 0:
         return None
     factor = (1 << BITS) // divisor + 1
-    if (factor * divisor - (1 << BITS)) * greatest(op.lhs, IntegerType(BITS)) >= 1 << BITS:
+    if (factor * divisor - (1 << BITS)) * greatest_unsigned(op.lhs, IntegerType(BITS)) >= 1 << BITS:
         return None
     e = Expansion(op, constants)
     product = arith.MulUIExtendedOp(op.lhs, e.constant(factor))

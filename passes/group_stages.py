@@ -24,7 +24,7 @@ from tilefuse.analysis.model import Node, PipelineModel, extract
 from tilefuse.analysis.points import nominal_extents
 from tilefuse.analysis.recomputation import Recomputation
 from tilefuse.analysis.regions import NotFusable
-from tilefuse.analysis.small_dimensions import Bounds, inferred_bounds
+from tilefuse.analysis.small_dimensions import KnownBox, inferred_bounds
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoxAttr
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp, prints
@@ -70,7 +70,7 @@ class _Costs:
         model: PipelineModel,
         on: Machine,
         extent: Sequence[int],
-        inferred: Mapping[int, Bounds],
+        inferred: Mapping[int, KnownBox],
         like: _Costs | None = None,
         groups: _Kind = _Kind(),
     ):
@@ -115,7 +115,7 @@ class _Costs:
         found = self._best(members, output)
         return None if found is None else found[0]
 
-    def bounded(self, members: Sequence[int], output: int) -> Mapping[int, Bounds]:
+    def bounded(self, members: Sequence[int], output: int) -> Mapping[int, KnownBox]:
         """The inferred bounds with which a group is cheaper, as a thread then has all points of a dimension."""
         found = self._best(members, output)
         if found is None or not found[1]:

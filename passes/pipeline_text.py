@@ -42,18 +42,18 @@ def parse_passes(
         at += len(spec.name)
         if spec.name not in available:
             raise PipelineError(unknown("pass", spec.name, available), position=position)
-        kind = loaded(f"pass '{spec.name}'", available[spec.name], position)
+        kind = load_row(f"pass '{spec.name}'", available[spec.name], position)
         if kind.name != spec.name:
             raise PipelineError(
                 f"pass '{spec.name}' is called '{kind.name}' by its class {kind.__module__}.{kind.__name__}; "
                 "give the class and its row among the passes the same name",
                 position=position,
             )
-        passes.append(build(kind, spec, f"pass '{spec.name}'", position))
+        passes.append(instantiate(kind, spec, f"pass '{spec.name}'", position))
     return tuple(passes)
 
 
-def loaded(what: str, factory: Callable[[], _Loaded], position: SourcePosition | None = None) -> _Loaded:
+def load_row(what: str, factory: Callable[[], _Loaded], position: SourcePosition | None = None) -> _Loaded:
     """Make the thing that a row of a `Universe` names; PipelineError if its module cannot be imported, or lacks it."""
     try:
         return factory()
@@ -75,7 +75,7 @@ def parse_specs(text: str, source: str) -> list[ArgSpec]:
         raise PipelineError(message, position=SourcePosition(source, 1, column)) from None
 
 
-def build(kind: type[_Built], spec: ArgSpec, what: str, position: SourcePosition | None = None) -> _Built:
+def instantiate(kind: type[_Built], spec: ArgSpec, what: str, position: SourcePosition | None = None) -> _Built:
     """The pass or target `kind` with the options in `spec`; `what` names it in messages.
 
     An integer serves where a float is asked for, and a bare name sets a flag. Raises PipelineError.

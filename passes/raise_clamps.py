@@ -36,11 +36,11 @@ from tilefuse.analysis.value_range import value_range
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import BoundaryOp, ExtentOp, InputOp, MinOp, PipelineOp, ReadOp, StageOp
-from tilefuse.dialects.img.symbolic import Num, Role, Symbol, is_sum, provably_le
+from tilefuse.dialects.img.symbolic import Role, SizeValue, Symbol, is_sum, provably_le
 
 _LARGEST_FACTOR, _LARGEST_CONSTANT = 16, 1 << 24
 
-_Interval = tuple[Num, Num]
+_Interval = tuple[SizeValue, SizeValue]
 """(min, extent)."""
 
 
@@ -127,7 +127,7 @@ def _is_wide(value: SSAValue) -> bool:
     return not isinstance(value.type, IntegerType) or value.type.width.data >= 32
 
 
-def known(value: SSAValue) -> Num | None:
+def known(value: SSAValue) -> SizeValue | None:
     """A number that every call knows before any stage runs."""
     low, high = value_range(value, {}, AnySizes())
     return low if low == high else None
@@ -173,7 +173,7 @@ def _inputs(pipeline: PipelineOp) -> Mapping[str, InputOp]:
     return {op.sym_name.data: op for op in pipeline.body.block.ops if isinstance(op, InputOp)}
 
 
-def can_emit(value: Num, pipeline: PipelineOp) -> bool:
+def can_emit(value: SizeValue, pipeline: PipelineOp) -> bool:
     """Whether a number is a sum of sizes of inputs and a constant, which a few ops can compute."""
     if isinstance(value, int):
         return True
@@ -188,7 +188,7 @@ class Scalars:
     def __init__(self, rewriter: PatternRewriter, anchor: StageOp, pipeline: PipelineOp):
         self.rewriter, self.anchor, self.inputs = rewriter, anchor, _inputs(pipeline)
 
-    def value(self, number: Num) -> SSAValue:
+    def value(self, number: SizeValue) -> SSAValue:
         """A number that `can_emit`, as an index."""
         if isinstance(number, int):
             return self._add(arith.ConstantOp(IntegerAttr(number, IndexType())))
@@ -237,7 +237,7 @@ def _boundary(
             and op.kind.data is BoundaryKind.RepeatEdge
             and op.is_before_in_block(stage)
             and op.dimensions == tuple(intervals)
-            and (not op.mins if own else box_of(op) == list(intervals.values()))
+            and (not op.mins if own else known_box(op) == list(intervals.values()))
         ):
             return op.func
     scalars = Scalars(rewriter, stage, pipeline)
@@ -250,6 +250,6 @@ def _boundary(
     return boundary.func
 
 
-def box_of(op: BoundaryOp) -> list[tuple[Num | None, Num | None]]:
+def known_box(op: BoundaryOp) -> list[tuple[SizeValue | None, SizeValue | None]]:
     """(min, extent) of a boundary's box per dimension of its own, where calls know them before any stage runs."""
     return [(known(low), known(extent)) for low, extent in zip(op.mins, op.extents, strict=True)]

@@ -34,10 +34,10 @@ from tilefuse.analysis.access import indices_of
 from tilefuse.analysis.index import Index
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import BoundaryOp, PipelineOp, ReadOp, StageOp, YieldOp
-from tilefuse.dialects.img.symbolic import Num
-from tilefuse.passes.raise_clamps import Scalars, box_of, can_emit, known, linear
+from tilefuse.dialects.img.symbolic import SizeValue
+from tilefuse.passes.raise_clamps import Scalars, can_emit, known, known_box, linear
 
-_Interval = tuple[Num, Num]
+_Interval = tuple[SizeValue, SizeValue]
 """(first, last)."""
 
 
@@ -97,18 +97,18 @@ def _raise_stage(stage: StageOp, pipeline: PipelineOp) -> bool:
     return True
 
 
-def _without_edges(source: SSAValue, boxes: dict[int, tuple[Num, Num]]) -> SSAValue:
+def _without_edges(source: SSAValue, boxes: dict[int, tuple[SizeValue, SizeValue]]) -> SSAValue:
     """`source` without a boundary that does nothing in these boxes: one that clamps to them, or to larger ones."""
     op = source.owner
     if not isinstance(op, BoundaryOp) or op.kind.data is not BoundaryKind.RepeatEdge or op.dimensions != tuple(boxes):
         return source
-    return op.source if box_of(op) == list(boxes.values()) else source
+    return op.source if known_box(op) == list(boxes.values()) else source
 
 
 def _box(condition: SSAValue, coordinates: Sequence[SSAValue]) -> dict[int, _Interval]:
     """The box that a condition asks coordinates to lie in; nothing if it asks for anything else, or leaves an end."""
-    lows: dict[int, Num] = {}
-    highs: dict[int, Num] = {}
+    lows: dict[int, SizeValue] = {}
+    highs: dict[int, SizeValue] = {}
     for term in _terms(condition):
         found = _limit(term, coordinates)
         if found is None:
@@ -133,7 +133,7 @@ the first or last coordinate lies beside it."""
 _TURNED = {2: 4, 3: 5, 4: 2, 5: 3}
 
 
-def _limit(term: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[int, Num, bool] | None:
+def _limit(term: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[int, SizeValue, bool] | None:
     """(dimension, first or last coordinate, whether the first) that a comparison allows."""
     op = term.owner
     if not isinstance(op, arith.CmpiOp):

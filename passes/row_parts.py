@@ -130,7 +130,7 @@ class LateStore:
     """The operations that the first loop does no more although they read memory; users first."""
 
 
-def split(loop: scf.ForOp, entry: Block, late: Sequence[LateStore]) -> scf.ForOp:
+def split_loop(loop: scf.ForOp, entry: Block, late: Sequence[LateStore]) -> scf.ForOp:
     """Put a loop over parts in the place of a loop, around it and a later loop of stores; return the later loop."""
     parts = Parts(loop, entry)
     arrays = [parts.kept(one.value.type, one.name) for one in late]

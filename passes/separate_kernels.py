@@ -41,7 +41,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from tilefuse.analysis.access import free_name, function_name
-from tilefuse.analysis.linear import Factors, LinearForm, Number, Offset, Taps, factors, linear_forms, wrapped
+from tilefuse.analysis.linear import Constant, Factors, LinearForm, Offset, Taps, factors, linear_forms, wrap
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, YieldOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
@@ -78,7 +78,7 @@ class SeparateKernels(ModulePass):
                 _erase_unused([*block.ops])
                 _erase_unused(passed)
 
-    def _factors(self, kernel: dict[Offset, Number]) -> Factors | None:
+    def _factors(self, kernel: dict[Offset, Constant]) -> Factors | None:
         """The kernel as a product, if it is one that saves enough."""
         rank = len(next(iter(kernel)))
         found = [f for d in _order(rank) if (f := factors(kernel, d)) is not None and _saved(kernel, f) >= self.least]
@@ -121,7 +121,7 @@ def _erase_unused(ops: Sequence[Operation]) -> None:
             op.erase()
 
 
-def _sum_along_x(stage: StageOp, root: SSAValue, floats: bool) -> tuple[Taps, dict[int, Number]] | None:
+def _sum_along_x(stage: StageOp, root: SSAValue, floats: bool) -> tuple[Taps, dict[int, Constant]] | None:
     """Find the reads that a stage sums along x, and the coefficients, if it does nothing else, and for `root` alone."""
     assert isinstance(root.owner, Operation)
     reader = root.owner.parent_op()
@@ -144,7 +144,7 @@ def _order(rank: int) -> Iterable[int]:
     return (*range(1, rank), 0) if rank else ()
 
 
-def _saved(kernel: dict[Offset, Number], found: Factors) -> int:
+def _saved(kernel: dict[Offset, Constant], found: Factors) -> int:
     """Instructions per point: a sum of n terms takes n - 1, products being part of them."""
     return len(kernel) - len(found.along) - len(found.across) + 1
 
@@ -259,21 +259,21 @@ class _StageBody:
         value = self.value(ReadOp(source, list(coordinates), AffineMap(len(scales), 0, results)))
         return value if cast is None else self.value(cast(value, type))
 
-    def constant(self, number: Number, type: Attribute) -> SSAValue:
+    def constant(self, number: Constant, type: Attribute) -> SSAValue:
         """A constant of `type`."""
         if isinstance(type, IntegerType):
             return self.value(arith.ConstantOp(IntegerAttr(int(number), type)))
         assert isinstance(type, Float32Type | Float64Type)
         return self.value(arith.ConstantOp(FloatAttr(float(number), type)))
 
-    def sum(self, terms: Iterable[tuple[Number, SSAValue]], constant: Number, type: Attribute) -> SSAValue:
+    def sum(self, terms: Iterable[tuple[Constant, SSAValue]], constant: Constant, type: Attribute) -> SSAValue:
         """The sum of the terms, each with its coefficient, and of a constant."""
         integer = isinstance(type, IntegerType)
         add, subtract = (arith.AddiOp, arith.SubiOp) if integer else (arith.AddfOp, arith.SubfOp)
         multiply = arith.MuliOp if integer else arith.MulfOp
         total = None
         # One with coefficient 1 first, if there is any: it begins the sum as it is.
-        for c, value in sorted(((wrapped(c, type), v) for c, v in terms), key=lambda term: term[0] != 1):
+        for c, value in sorted(((wrap(c, type), v) for c, v in terms), key=lambda term: term[0] != 1):
             if total is not None and c == -1:
                 total = self.value(subtract(total, value))
                 continue
@@ -292,7 +292,7 @@ def _rewrite(root: SSAValue, form: LinearForm, found: dict[Taps, Factors], made:
     assert isinstance(stage, StageOp)
     coordinates, type = stage.body.block.args, root.type
     build = _StageBody(InsertPoint.before(op), op)
-    terms: list[tuple[Number, SSAValue]] = []
+    terms: list[tuple[Constant, SSAValue]] = []
     for taps, kernel in form.kernels.items():
         separated = found.get(taps)
         if separated is None:

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import AnyFloat, IntegerType, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilefuse.passes.row_parts import SIMD, LateStore, places, split, stores_at_end, vector_loops
+from tilefuse.passes.row_parts import SIMD, LateStore, places, split_loop, stores_at_end, vector_loops
 
 RATIO = 4
 """Width of the float over that of the pixel, from which on it pays."""
@@ -53,7 +53,7 @@ class SplitConversions(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for loop, entry in vector_loops(op):
             if found := casts_of(loop):
-                split(loop, entry, [_late(cast) for cast in found]).attributes[SIMD] = loop.attributes[SIMD]
+                split_loop(loop, entry, [_late(cast) for cast in found]).attributes[SIMD] = loop.attributes[SIMD]
 
 
 def casts_of(loop: scf.ForOp) -> list[_Cast]:

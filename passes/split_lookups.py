@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.dependence import depending
-from tilefuse.passes.row_parts import LateStore, places, split, stores_at_end, vector_loops
+from tilefuse.passes.row_parts import LateStore, places, split_loop, stores_at_end, vector_loops
 
 GATHERED_BITS = 32
 """Of the least numbers that processors gather."""
@@ -56,7 +56,7 @@ class SplitLookups(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for loop, entry in vector_loops(op):
             if found := lookups_of(loop):
-                split(loop, entry, [_late(look) for look in found])
+                split_loop(loop, entry, [_late(look) for look in found])
 
 
 def lookups_of(loop: scf.ForOp) -> list[_Lookup]:

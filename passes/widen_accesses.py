@@ -278,7 +278,7 @@ class _Widened:
         joined: SSAValue | None = None
         for lane, found in enumerate(values):
             value = found.get(number, number)
-            if lane < self.lanes - 1 and greatest(value, self.number) > most:
+            if lane < self.lanes - 1 and greatest_unsigned(value, self.number) > most:
                 value = self._add(arith.AndIOp(value, self._constant(most)))
             if lane:
                 value = self._add(arith.ShLIOp(value, self._constant(lane * self.bits)))
@@ -291,7 +291,7 @@ class _Widened:
         self.body.add_op(store)
 
 
-def greatest(value: SSAValue, type: IntegerType, known: dict[SSAValue, int] | None = None) -> int:
+def greatest_unsigned(value: SSAValue, type: IntegerType, known: dict[SSAValue, int] | None = None) -> int:
     """The most that a number without a sign may be, as far as the operations say. `known`: of values found before."""
     known = {} if known is None else known
     if value not in known:
@@ -310,13 +310,13 @@ def _greatest_of(value: SSAValue, type: IntegerType, known: dict[SSAValue, int])
     a, b = op.operands
     by = integer_constant(b)
     if isinstance(op, arith.AndIOp | arith.MinUIOp):
-        return min(greatest(a, type, known), greatest(b, type, known))
+        return min(greatest_unsigned(a, type, known), greatest_unsigned(b, type, known))
     if isinstance(op, arith.AddiOp | arith.MuliOp):
-        x, y = greatest(a, type, known), greatest(b, type, known)
+        x, y = greatest_unsigned(a, type, known), greatest_unsigned(b, type, known)
         found = x + y if isinstance(op, arith.AddiOp) else x * y
         return found if found <= top else top
     if isinstance(op, arith.ShRUIOp) and by is not None and 0 <= by < type.width.data:
-        return greatest(a, type, known) >> by
+        return greatest_unsigned(a, type, known) >> by
     if isinstance(op, arith.DivUIOp) and by is not None and by > 0:
-        return greatest(a, type, known) // by
+        return greatest_unsigned(a, type, known) // by
     return top

@@ -49,7 +49,7 @@ def read(path: Path) -> bytes | None:
     return payload if trailer == _sha256(payload).digest() + _TRAILER else None
 
 
-def write(path: Path, payload: bytes) -> bool:
+def write_entry(path: Path, payload: bytes) -> bool:
     """Store an entry; False if the disk refuses (a cache that cannot be written is no error).
 
     The check stands behind the payload, where the loader of shared libraries does not mind it.
@@ -88,6 +88,6 @@ def get_or_build(path: Path, build: Callable[[], bytes]) -> bytes:
         found = read(path)
         if found is None:
             found = build()
-            write(path, found)
+            write_entry(path, found)
         _memory[path] = found
     return found

@@ -25,12 +25,12 @@ from tilefuse.runtime.arrays.kept import KeptOutputs
 from tilefuse.runtime.arrays.kinds import CPU, CUPY, NUMPY, TORCH, ArrayKind, ArrayView, Device, allocate, view
 from tilefuse.runtime.arrays.layouts import ALIGNMENT, BufferSpec
 from tilefuse.runtime.call.binding import Signature, check_devices, check_overlaps, span
-from tilefuse.runtime.call.boxes import Request, resolve
+from tilefuse.runtime.call.boxes import Request, resolve_boxes
 from tilefuse.runtime.call.boxes_of_all import FarApart
 from tilefuse.runtime.call.call_layouts import call_layouts
 from tilefuse.runtime.call.guess import likely_specs
 from tilefuse.runtime.call.requirements import Requirements
-from tilefuse.runtime.call.scalars import Number, distinct, params_in_boxes
+from tilefuse.runtime.call.scalars import Scalar, distinct, params_in_boxes
 from tilefuse.runtime.compile.backend import find_backend
 from tilefuse.runtime.compile.compiled import Compiled, Kernels, Settings
 from tilefuse.runtime.compile.options import checked_options, checked_passes
@@ -127,7 +127,7 @@ class Program:
     def _repr_html_(self) -> str:
         """Show the signature, the report, and the kernels' text in notebooks."""
         source = self.source() if self._settings.backend.name != "reference" else ""
-        return reporting.html(repr(self), self.report(), self.kernels, source)
+        return reporting.report_html(repr(self), self.report(), self.kernels, source)
 
     def __call__(
         self,
@@ -215,7 +215,7 @@ class Program:
         self,
         prepared: Prepared,
         pointers: list[int],
-        params: dict[str, Number],
+        params: dict[str, Scalar],
         device: Device,
         raw: int | None,
     ) -> None:
@@ -236,7 +236,7 @@ class Program:
         pointers: list[int],
         inputs: Sequence[Any],
         out: Any,
-        params: dict[str, Number],
+        params: dict[str, Scalar],
         stream: Any,
     ) -> tuple[Any] | None:
         """Run a call like the one before; return its result as a tuple, or None if it is not quite alike."""
@@ -325,7 +325,7 @@ class Program:
         """(min, extent) per dimension of each output that a call without `out` and `sizes` computes, x first."""
         inputs, params = self._signature.bind(arrays, named)
         views = [view(a, slot.what) for a, slot in zip(inputs, self._signature.inputs, strict=True)]
-        return resolve(self._pipeline, self._request(views, {}, ({}, self._signature.mins(mins))), params).outputs
+        return resolve_boxes(self._pipeline, self._request(views, {}, ({}, self._signature.mins(mins))), params).outputs
 
     # --- preparing a call ----------------------------------------------------------------------------------
 
@@ -334,7 +334,7 @@ class Program:
         views: Sequence[ArrayView],
         given: dict[str, ArrayView],
         requested: tuple[_Sizes, _Sizes],
-        params: dict[str, Number],
+        params: dict[str, Scalar],
         device: Device,
     ) -> Prepared:
         key = (
@@ -365,7 +365,7 @@ class Program:
         views: Sequence[ArrayView],
         given: dict[str, ArrayView],
         requested: tuple[_Sizes, _Sizes],
-        params: dict[str, Number],
+        params: dict[str, Scalar],
         device: Device,
     ) -> Prepared:
         signature, backend = self._signature, self._settings.backend
@@ -376,7 +376,7 @@ class Program:
             slot.check(v)
         kind = "cuda" if backend.name == "cuda" else "cpu"
         check_devices(everything, slots, kind, self.target, device)
-        boxes = resolve(self._pipeline, self._request(views, given, requested), params)
+        boxes = resolve_boxes(self._pipeline, self._request(views, given, requested), params)
 
         found = call_layouts(signature, boxes, views, given)
         if backend.name == "reference":

@@ -9,7 +9,7 @@ from html import escape
 from tilefuse.analysis.float_sums import FloatSum, float_sums
 from tilefuse.analysis.sizes import AnySizes
 from tilefuse.dialects.img.ops import GroupOp, InputOp
-from tilefuse.dialects.img.symbolic import Num
+from tilefuse.dialects.img.symbolic import SizeValue
 from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import groups_of, kernel_name, threads
 from tilefuse.runtime.compile.compiled import Kernels
@@ -46,7 +46,7 @@ class _LastCall(AnySizes):
     def __init__(self, plan: Plan):
         self._boxes = plan.boxes.inputs
 
-    def interval(self, op: InputOp, dim: int) -> tuple[Num, Num]:
+    def interval(self, op: InputOp, dim: int) -> tuple[SizeValue, SizeValue]:
         return self._boxes[op.sym_name.data][dim]
 
 
@@ -106,7 +106,7 @@ def text(pipeline: str, target: str, found: Sequence[Kernel], seconds: float | N
     return "\n".join(lines)
 
 
-def html(title: str, report: str, found: Sequence[Kernel], source: str) -> str:
+def report_html(title: str, report: str, found: Sequence[Kernel], source: str) -> str:
     """The report as HTML for notebooks, with the text of the kernels; all of it escaped."""
     parts = [f"<b>{escape(title)}</b><pre>{escape(report)}</pre>"]
     if found:

@@ -75,10 +75,10 @@ class Table:
 @cache
 def table() -> Table:
     """The rows that come with the package."""
-    return read_table(Path(__file__).with_name("cpus.toml").read_text())
+    return read_cpus(Path(__file__).with_name("cpus.toml").read_text())
 
 
-def read_table(text: str) -> Table:
+def read_cpus(text: str) -> Table:
     """The rows of a file. Raises ValueError, naming row and key, for keys that are missing or unknown."""
     data = tomllib.loads(text)
     for name, row in data["isa"].items():

@@ -73,10 +73,10 @@ _GPU_OPTIONAL = {"measured_dram_gbps"}
 
 @cache
 def _table() -> dict[str, Gpu]:
-    return read_table(Path(__file__).with_name("gpus.toml").read_text())
+    return read_gpus(Path(__file__).with_name("gpus.toml").read_text())
 
 
-def read_table(text: str) -> dict[str, Gpu]:
+def read_gpus(text: str) -> dict[str, Gpu]:
     """The rows of a table, by model. Raises ValueError, naming row and key, for keys that are missing or unknown."""
     data = tomllib.loads(text)
     for name, row in data["arch"].items():

@@ -19,7 +19,7 @@ from tilefuse.dialects.parsing import parse_module
 from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.lowering.printers.c import C
 from tilefuse.lowering.printers.cuda import Cuda
-from tilefuse.lowering.symbols import symbol, word
+from tilefuse.lowering.symbols import function_symbol, identifier
 from tilefuse.passes.pipeline import lowering_passes, new_context, run_passes, standard_passes
 from tilefuse.runtime.cuda.nvrtc import compile_report, supported_archs
 
@@ -39,7 +39,8 @@ _ODD = [
     "*/", "/*", "//", "a//b", "%", "%s", "%x", "@f", "{}", "{0}", "#x", "\u2028", "\x85", "\x7f", "\ud800",
     "a\udfffb", "",
     "x" * 10_000, "x" * 9_999 + "y", "é" * 10_000, "x" * 48, "x" * 49, "ab\n#error spliced", "a\\\n#error spliced",
-    word("a.b"), word("é"), symbol("f", "f", "tile"), symbol("f", "f", "kernel"), word("x" * 49) + "_",
+    identifier("a.b"), identifier("é"), identifier("x" * 49) + "_",
+    function_symbol("f", "f", "tile"), function_symbol("f", "f", "kernel"),
     "loc(unknown)", "xé\"\\\n",
 ]  # fmt: skip
 _PARTS = ["a", "_", ".", "b", "é", "\\", '"', "\n", " ", "1", "$", "??/", "*/", "x_1", "%", "tile", "__"]

@@ -16,7 +16,7 @@ from tilefuse.tools.calibration import fitting
 from tilefuse.tools.calibration.drawn import kind_of
 from tilefuse.tools.calibration.measuring import EXTENTS
 from tilefuse.tools.calibration.pipelines import PIPELINES, Subject, grouped
-from tilefuse.tools.calibration.predicted import Predict, passes_with
+from tilefuse.tools.calibration.predicted import Predict, passes_with_prediction
 
 TRUE = {"tail_us": 3.0, "issue_overhead": 1.6, "store_over_dram": 0.7}
 """How far the constants of the GPU that is made up here are from the H200's."""
@@ -91,7 +91,7 @@ def test_constants_that_predict_others_worse_are_not_written(measured, tmp_path,
 
 def test_a_schedule_is_either_fitted_to_or_held_out(measured):
     examples = fitting.read_examples(json.loads(measured.read_text()), "h200")
-    kept, held = fitting.split(examples, 0.7, 0)
+    kept, held = fitting.split_schedules(examples, 0.7, 0)
     for whole, a, b in zip(examples, kept, held, strict=True):
         assert not a.measured.keys() & b.measured.keys()
         assert {**a.measured, **b.measured} == whole.measured
@@ -142,7 +142,9 @@ def test_each_pipeline_has_pictures(name):
 def test_what_tile_has_chosen_is_predicted(name, shape):
     """The cheapest of the search, in block tiles of several stages too."""
     predict = Predict("h200", EXTENTS[0])
-    passes = [dataclasses.replace(p, shape=shape) if isinstance(p, Tile) else p for p in passes_with(predict)]
+    passes = [
+        dataclasses.replace(p, shape=shape) if isinstance(p, Tile) else p for p in passes_with_prediction(predict)
+    ]
     compile_pipeline(Subject(name).module(), "h200", passes=passes)
     found = grouped(Subject(name).module(), "h200")
     candidates = schedules(found.facts(EXTENTS[0]), machine("h200"), Wishes(shape))

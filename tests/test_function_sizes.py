@@ -87,6 +87,40 @@ def test_classes_in_functions_count():
     assert classes_of_one_name(trees) == {"A": ["a.py", "b.py"]}
 
 
+OF_THE_LANGUAGE = {
+    "evaluate": "hl.evaluate, as in Halide; and the evaluator, whose package exports it",
+    "main": "the entry point of each tool",
+}
+"""Names that public functions of several modules share, each with its reason."""
+
+
+def names_of_modules(trees):
+    """Names of several modules' public functions, and of type aliases (`Box = tuple[...]`), with these modules."""
+    where = defaultdict(list)
+    for path, tree in trees.items():
+        for node in tree.body:
+            target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+            name = getattr(node, "name", None) or (target.id if isinstance(target, ast.Name) else "")
+            is_alias = isinstance(node, ast.Assign | ast.AnnAssign) and name[:1].isupper() and not name.isupper()
+            if is_alias or (isinstance(node, ast.FunctionDef) and not name.startswith("_")):
+                where[name].append(path.as_posix())
+    return {name: paths for name, paths in where.items() if len(set(paths)) > 1}
+
+
+def test_a_name_is_of_one_function_or_type(trees):
+    found = names_of_modules({path.relative_to(ROOT): tree for path, tree in trees.items()})
+    assert set(found) == set(OF_THE_LANGUAGE), found
+
+
+def test_functions_and_types_of_one_name_are_found():
+    texts = {
+        "a.py": "def f(): ...\nBox = tuple\ndef _g(): ...\nMOST = 1",
+        "b.py": "def f(): ...\nBox: type = list\nMOST = 2",
+    }
+    trees = {Path(name): ast.parse(text) for name, text in texts.items()}
+    assert names_of_modules(trees) == {"f": ["a.py", "b.py"], "Box": ["a.py", "b.py"]}
+
+
 def texts(tree):
     """The docstrings of a module: of itself, of classes and functions, and those below constants and fields."""
     for node in ast.walk(tree):

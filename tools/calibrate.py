@@ -62,7 +62,7 @@ def measured(options: argparse.Namespace, target: str) -> dict[str, Any]:
         subjects, options.count, options.seed, target, options.seconds,
         repeat=options.repeat, dry=options.dry, kinds=KINDS[1:],
     )  # fmt: skip
-    for task, entry in measuring.run(tasks, options.workers):
+    for task, entry in measuring.run_tasks(tasks, options.workers):
         results["cases"][task.subject.name] = entry
         print(measuring.said(task, entry), flush=True)
     return results
@@ -81,7 +81,7 @@ def calibrate(results: dict[str, Any], target: str, options: argparse.Namespace)
             "there are no timings of warp tiles of pipelines that are one kernel: nothing to fit to. "
             "tilefuse-calibrate without --from measures some"
         )
-    kept, held_out = fitting.split(examples, KEPT, options.seed)
+    kept, held_out = fitting.split_schedules(examples, KEPT, options.seed)
     lines = [f"{len(all_points)} timings of {len(examples)} pipelines on {on.name}; errors are of the logarithm"]
     start = on.calibration
     if fitting.points(kept, on) and (others := fitting.points(held_out, on)):
@@ -112,7 +112,7 @@ def changed(before: fitting.Quality, after: fitting.Quality) -> str:
     return text
 
 
-def run(options: argparse.Namespace) -> int:
+def measure_and_fit(options: argparse.Namespace) -> int:
     """Measure or read, fit, write, report."""
     if options.cpu:
         return run_cpu(options)
@@ -127,7 +127,7 @@ def run(options: argparse.Namespace) -> int:
         if not options.dry:
             from tilefuse.runtime.cuda import devices
 
-            devices.require("cuda")
+            devices.require_cupy("cuda")
             target = devices.model(devices.current_device())
         results = measured(options, target)
         if options.measured is not None:
@@ -138,7 +138,7 @@ def run(options: argparse.Namespace) -> int:
     print(report)
     model = machine(target).name
     origin = f"{model}, measured {results.get('environment', {}).get('date', 'on an unknown day')}"
-    write(options.out or user_file(model), calibration_text(best, "\n# ".join([origin, *report.split("\n")])))
+    write_constants(options.out or user_file(model), calibration_text(best, "\n# ".join([origin, *report.split("\n")])))
     return 0
 
 
@@ -150,11 +150,13 @@ def run_cpu(options: argparse.Namespace) -> int:
     for rate in RATES:
         print(f"{rate:16}{getattr(found, rate):8.2f}   in targets/cpus.toml {getattr(there, rate):g}")
     day = datetime.date.today().isoformat()
-    write(options.out or user_file("cpu"), cpu.rates_text(found, f"{found.name}, {found.cores} cores, measured {day}"))
+    write_constants(
+        options.out or user_file("cpu"), cpu.rates_text(found, f"{found.name}, {found.cores} cores, measured {day}")
+    )
     return 0
 
 
-def write(output: Path, text: str) -> None:
+def write_constants(output: Path, text: str) -> None:
     """Write a file of constants. PipelineError if it cannot be written."""
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -170,7 +172,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     options = parse(argv)
     try:
-        return run(options)
+        return measure_and_fit(options)
     except NoBetter as report:
         print(f"{report}\nnothing is written: the constants that there were predict better; measure more (--count)")
         return 1

@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping
 from xdsl.passes import ModulePass
 from xdsl.universe import XDSL_UNIVERSE
 
-from tilefuse.passes.pipeline_text import describe_options, loaded
+from tilefuse.passes.pipeline_text import describe_options, load_row
 
 
 def list_passes(available: Mapping[str, Callable[[], type[ModulePass]]]) -> str:
     """The passes of tilefuse and of plug-ins in full; of xDSL's own only the names, to load none of them."""
     lines = []
     for name in sorted(available.keys() - XDSL_UNIVERSE.all_passes.keys()):
-        kind = loaded(f"pass '{name}'", available[name])
+        kind = load_row(f"pass '{name}'", available[name])
         lines.append(f"{name}: {summary(kind)}")
         texts = option_texts(kind)
         for option in describe_options(kind):

@@ -21,7 +21,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.parsing import LocatedParser, broken_package, replace_dialects
 from tilefuse.dialects.verification import verify
-from tilefuse.passes.pipeline_text import build, loaded, normalised, parse_passes, parse_specs, unknown
+from tilefuse.passes.pipeline_text import instantiate, load_row, normalised, parse_passes, parse_specs, unknown
 from tilefuse.tools.diagnostics import InternalError, diagnosed, render
 from tilefuse.tools.expected import check_expectations, parse_expectations
 from tilefuse.tools.instrumentation import Dumps, Timing
@@ -127,8 +127,8 @@ class PipelineOpt(xDSLOptMain):
         entry: Callable[..., Any] = self.available_targets[spec.name]
         if inspect.signature(entry).parameters:  # a plain function (module, stream): no options
             return text
-        kind: type[Target] = loaded(f"target '{spec.name}'", entry)
-        return str(build(kind, spec, f"target '{spec.name}'"))
+        kind: type[Target] = load_row(f"target '{spec.name}'", entry)
+        return str(instantiate(kind, spec, f"target '{spec.name}'"))
 
     def setup_pipeline(self) -> None:
         self.sources[_PIPELINE] = normalised(self.args.passes)

@@ -34,6 +34,9 @@ class BoundaryKindAttr(EnumAttribute[BoundaryKind], SpacedOpaqueSyntaxAttribute)
 Interval = tuple[int, int]
 """(min, extent) of one dimension."""
 
+Box = tuple[Interval, ...]
+"""(min, extent) per dimension, x first."""
+
 
 @irdl_attr_definition
 class BoxAttr(Data[tuple[Interval | None, ...]]):

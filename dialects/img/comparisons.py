@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-Array = np.ndarray
+from tilefuse.dialects.img.elements import Array
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ INTEGER_WIDTHS = (8, 16, 32, 64)
 
 _CODES = {"int": Signedness.SIGNED, "uint": Signedness.UNSIGNED}
 
+Array = np.ndarray
+
 
 @dataclass(frozen=True)
 class ElementType:

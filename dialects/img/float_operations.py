@@ -14,7 +14,7 @@ import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation
 
-Array = np.ndarray
+from tilefuse.dialects.img.elements import Array
 
 
 @dataclass(frozen=True)

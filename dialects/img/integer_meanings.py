@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray
+from tilefuse.dialects.img.elements import Array
 
 
 def itself(a: Array) -> Array:
@@ -115,7 +115,7 @@ def trailing_zeros(width: int, a: Array) -> Array:
     return sum((((a & m) == 0).astype(np.uint8) for m in masks), np.zeros(a.shape, np.uint8))
 
 
-def power(a: Array, exponent: Array) -> Array:
+def integer_power(a: Array, exponent: Array) -> Array:
     """Power of integers; with a negative exponent 1 / a^n, truncated: 0 but for the units."""
     positive = np.power(a, np.maximum(exponent, 0))
     parity = np.where(exponent & 1, a, np.abs(a))

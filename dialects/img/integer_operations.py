@@ -106,7 +106,7 @@ INTEGER_OPERATIONS = (
     IntegerOperation(math.CtPopOp, U, meanings.ones, instructions=4, takes_width=True),
     IntegerOperation(math.CountLeadingZerosOp, U, meanings.leading_zeros, instructions=4, takes_width=True),
     IntegerOperation(math.CountTrailingZerosOp, U, meanings.trailing_zeros, instructions=5, takes_width=True),
-    IntegerOperation(math.IPowIOp, S, meanings.power, instructions=10),
+    IntegerOperation(math.IPowIOp, S, meanings.integer_power, instructions=10),
     # conversions: their meaning is how they read; rounding, and taking modulo 2^width, is the same for all operations
     IntegerOperation(arith.ExtSIOp, S, meanings.itself, instructions=0.5),
     IntegerOperation(arith.ExtUIOp, U, meanings.itself, instructions=0.5),

@@ -10,10 +10,10 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from tilefuse.dialects.img.symbolic import (
-    Num,
     Operation,
     Role,
     SizeExpr,
+    SizeValue,
     Sum,
     Symbol,
     greatest,
@@ -22,7 +22,7 @@ from tilefuse.dialects.img.symbolic import (
     symbols,
 )
 
-SymbolicSpan = tuple[Num, Num]
+SymbolicSpan = tuple[SizeValue, SizeValue]
 """(first, last) of a dimension, both inside."""
 
 _AXES = "xyzw"
@@ -110,7 +110,7 @@ def _parse_names(parser: AttrParser) -> dict[str, SizeExpr]:
     return known
 
 
-def _parse_sum(parser: AttrParser, known: Mapping[str, SizeExpr]) -> Num:
+def _parse_sum(parser: AttrParser, known: Mapping[str, SizeExpr]) -> SizeValue:
     total = _parse_product(parser, known)
     while True:
         if parser.parse_optional_punctuation("+"):
@@ -121,7 +121,7 @@ def _parse_sum(parser: AttrParser, known: Mapping[str, SizeExpr]) -> Num:
             return total
 
 
-def _parse_product(parser: AttrParser, known: Mapping[str, SizeExpr]) -> Num:
+def _parse_product(parser: AttrParser, known: Mapping[str, SizeExpr]) -> SizeValue:
     value = _parse_primary(parser, known)
     while True:
         if parser.parse_optional_punctuation("*"):
@@ -136,7 +136,7 @@ def _parse_product(parser: AttrParser, known: Mapping[str, SizeExpr]) -> Num:
             return value
 
 
-def _parse_primary(parser: AttrParser, known: Mapping[str, SizeExpr]) -> Num:
+def _parse_primary(parser: AttrParser, known: Mapping[str, SizeExpr]) -> SizeValue:
     if parser.parse_optional_punctuation("-"):
         return -1 * _parse_primary(parser, known)
     if parser.parse_optional_punctuation("("):
@@ -159,7 +159,7 @@ def _parse_primary(parser: AttrParser, known: Mapping[str, SizeExpr]) -> Num:
     return known[name]
 
 
-def num_text(value: Num, names: Mapping[Symbol, str]) -> str:
+def num_text(value: SizeValue, names: Mapping[Symbol, str]) -> str:
     """A number in words, with the names of its symbols."""
     if isinstance(value, int):
         return str(value)
@@ -186,7 +186,7 @@ def _sum_text(s: Sum, names: Mapping[Symbol, str]) -> str:
 
 
 def _operation_text(op: Operation, names: Mapping[Symbol, str]) -> str:
-    def operand(value: Num) -> str:
+    def operand(value: SizeValue) -> str:
         text = num_text(value, names)
         return f"({text})" if " " in text or text.startswith("-") else text
 

@@ -11,7 +11,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-Number = int | tuple[int, ...]
+ParameterValue = int | tuple[int, ...]
 """A parameter of a schedule: an integer, or a list of them."""
 
 DIALECT = "schedule"
@@ -19,7 +19,7 @@ MOST = (1 << 31) - 1
 """The largest number of a schedule: kernels and launches count in 32 bits."""
 
 
-class ScheduleAttr(Data[tuple[tuple[str, Number], ...]], ABC):
+class ScheduleAttr(Data[tuple[tuple[str, ParameterValue], ...]], ABC):
     """`#schedule.some_model<threads = [32, 8], vector = 4>`: how a group runs, in numbers that its model has names for.
 
     A subclass states its name, `schedule.<model>`, its parameters, and what must hold for them (`verify`).
@@ -27,10 +27,10 @@ class ScheduleAttr(Data[tuple[tuple[str, Number], ...]], ABC):
 
     name = DIALECT
 
-    PARAMETERS: ClassVar[Mapping[str, Number | None]] = {}
+    PARAMETERS: ClassVar[Mapping[str, ParameterValue | None]] = {}
     """Each parameter with its default, in the order of the text: None for a list that has to be given."""
 
-    def __init__(self, data: Sequence[tuple[str, Number]] = (), /, **given: int | Sequence[int]):
+    def __init__(self, data: Sequence[tuple[str, ParameterValue]] = (), /, **given: int | Sequence[int]):
         numbers = dict(data) | {k: n if isinstance(n, int) else tuple(n) for k, n in given.items()}
         if unknown := numbers.keys() - self.PARAMETERS.keys():
             raise VerifyException(f"a {self.model} takes no {', '.join(sorted(unknown))}")
@@ -96,8 +96,8 @@ class ScheduleAttr(Data[tuple[tuple[str, Number], ...]], ABC):
     # --- text
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> tuple[tuple[str, Number], ...]:
-        found: dict[str, Number] = {}
+    def parse_parameter(cls, parser: AttrParser) -> tuple[tuple[str, ParameterValue], ...]:
+        found: dict[str, ParameterValue] = {}
 
         def parameter() -> None:
             pos = parser.pos

@@ -1,6 +1,6 @@
 """Integers that are known at a call: exact arithmetic over the boxes and parameters of a pipeline.
 
-A `Num` is an int or a `SizeExpr`, which is the greatest of some minima of affine sums (`max(a, min(b, c))`), a form
+A `SizeValue` is an int or a `SizeExpr`, the greatest of some minima of affine sums (`max(a, min(b, c))`), a form
 that `+`, `-`, `*` and `//` by constants, `least` and `greatest` keep, so that equal bounds mostly look equal. An
 element that another is known to cover is dropped; that every extent is at least 1 is known.
 """
@@ -46,8 +46,8 @@ class Operation:
     """An operation that is not affine: `*` of two unknown numbers, `floordiv` or `mod`. By zero these give 0."""
 
     kind: str
-    lhs: Num
-    rhs: Num
+    lhs: SizeValue
+    rhs: SizeValue
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -135,24 +135,24 @@ class SizeExpr:
         """Key that expressions are ordered by."""
         return (1, tuple(tuple(s.key for s in clause) for clause in self.clauses))
 
-    def __add__(self, other: Num) -> Num:
+    def __add__(self, other: SizeValue) -> SizeValue:
         return _num(
             [[a.plus(b) for a, b in product(mine, theirs)] for mine, theirs in product(self.clauses, _clauses(other))]
         )
 
-    def __radd__(self, other: int) -> Num:
+    def __radd__(self, other: int) -> SizeValue:
         return self + other
 
-    def __neg__(self) -> Num:
+    def __neg__(self) -> SizeValue:
         return self * -1
 
-    def __sub__(self, other: Num) -> Num:
+    def __sub__(self, other: SizeValue) -> SizeValue:
         return self + -1 * other
 
-    def __rsub__(self, other: int) -> Num:
+    def __rsub__(self, other: int) -> SizeValue:
         return -self + other
 
-    def __mul__(self, other: Num) -> Num:
+    def __mul__(self, other: SizeValue) -> SizeValue:
         if isinstance(other, SizeExpr):
             pair = sorted((self, other), key=lambda e: e.key)
             return _num([[Sum(((Operation("*", *pair), 1),))]])
@@ -162,27 +162,27 @@ class SizeExpr:
         # - max(min(a, b), c) = min(max(-a, -b), -c)
         return least(*(greatest(*(_num([[zero.plus(s, other)]]) for s in clause)) for clause in self.clauses))
 
-    def __rmul__(self, other: int) -> Num:
+    def __rmul__(self, other: int) -> SizeValue:
         return self * other
 
-    def __floordiv__(self, other: Num) -> Num:
+    def __floordiv__(self, other: SizeValue) -> SizeValue:
         if isinstance(other, int) and other > 0:
             return _num([[s.divided(other) for s in clause] for clause in self.clauses])
         return _num([[Sum(((Operation("floordiv", self, other), 1),))]])
 
-    def __rfloordiv__(self, other: int) -> Num:
+    def __rfloordiv__(self, other: int) -> SizeValue:
         return _num([[Sum(((Operation("floordiv", other, self), 1),))]])
 
-    def __mod__(self, other: Num) -> Num:
+    def __mod__(self, other: SizeValue) -> SizeValue:
         if isinstance(other, int) and other > 0:
             return self - self // other * other
         return _num([[Sum(((Operation("mod", self, other), 1),))]])
 
-    def __rmod__(self, other: int) -> Num:
+    def __rmod__(self, other: int) -> SizeValue:
         return _num([[Sum(((Operation("mod", other, self), 1),))]])
 
 
-Num: TypeAlias = int | SizeExpr
+SizeValue: TypeAlias = int | SizeExpr
 
 
 def symbol(role: Role, name: str, dim: int = 0, *, extent: bool = False) -> SizeExpr:
@@ -190,7 +190,7 @@ def symbol(role: Role, name: str, dim: int = 0, *, extent: bool = False) -> Size
     return SizeExpr(((Sum(((Symbol(role, name, dim, extent), 1),)),),))
 
 
-def least(*values: Num) -> Num:
+def least(*values: SizeValue) -> SizeValue:
     """The least of the values."""
     ints = [v for v in values if isinstance(v, int)]
     if len(ints) == len(values):
@@ -202,7 +202,7 @@ def least(*values: Num) -> Num:
     return kept[0] if len(kept) == 1 else _num(found)
 
 
-def greatest(*values: Num) -> Num:
+def greatest(*values: SizeValue) -> SizeValue:
     """The greatest of the values."""
     ints = [v for v in values if isinstance(v, int)]
     if len(ints) == len(values):
@@ -211,19 +211,19 @@ def greatest(*values: Num) -> Num:
     return kept[0] if len(kept) == 1 else _num([clause for value in kept for clause in _clauses(value)])
 
 
-def provably_le(a: Num, b: Num) -> bool:
+def provably_le(a: SizeValue, b: SizeValue) -> bool:
     """Whether `a <= b` at every call; of two ints the truth, else False may only mean that it is not known."""
     if isinstance(a, int) and isinstance(b, int):
         return a <= b
     return all(any(_clause_le(x, y) for y in _clauses(b)) for x in _clauses(a))
 
 
-def is_sum(value: Num) -> bool:
+def is_sum(value: SizeValue) -> bool:
     """Whether a value is one affine sum, with no least or greatest in it."""
     return isinstance(value, int) or (len(value.clauses) == 1 and len(value.clauses[0]) == 1)
 
 
-def evaluate(value: Num, numbers: Callable[[Symbol], int]) -> int:
+def evaluate_size(value: SizeValue, numbers: Callable[[Symbol], int]) -> int:
     """The int that `value` is, with `numbers` for the symbols."""
     if isinstance(value, int):
         return value
@@ -236,7 +236,7 @@ def _evaluate_sum(s: Sum, numbers: Callable[[Symbol], int]) -> int:
         if isinstance(atom, Symbol):
             total += coefficient * numbers(atom)
             continue
-        a, b = evaluate(atom.lhs, numbers), evaluate(atom.rhs, numbers)
+        a, b = evaluate_size(atom.lhs, numbers), evaluate_size(atom.rhs, numbers)
         if atom.kind == "*":
             total += coefficient * a * b
         elif b:
@@ -244,7 +244,7 @@ def _evaluate_sum(s: Sum, numbers: Callable[[Symbol], int]) -> int:
     return total
 
 
-def symbols(value: Num) -> set[Symbol]:
+def symbols(value: SizeValue) -> set[Symbol]:
     """The symbols that occur in `value`."""
     found: set[Symbol] = set()
     waiting = [value]
@@ -258,21 +258,21 @@ def symbols(value: Num) -> set[Symbol]:
     return found
 
 
-def _key(value: Num) -> tuple[object, ...]:
+def _key(value: SizeValue) -> tuple[object, ...]:
     return (0, value) if isinstance(value, int) else value.key
 
 
-def _clauses(value: Num) -> Iterable[tuple[Sum, ...]]:
+def _clauses(value: SizeValue) -> Iterable[tuple[Sum, ...]]:
     return ((Sum((), value),),) if isinstance(value, int) else value.clauses
 
 
-def _as_sum(value: Num) -> Sum:
+def _as_sum(value: SizeValue) -> Sum:
     """A value that is one sum."""
     ((only,),) = _clauses(value)
     return only
 
 
-def _least(value: Num) -> int | None:
+def _least(value: SizeValue) -> int | None:
     bounds = [[s.least() for s in clause] for clause in _clauses(value)]
     known = [min(b for b in clause if b is not None) for clause in bounds if None not in clause]
     return max(known) if known else None
@@ -288,7 +288,7 @@ def _clause_le(a: Iterable[Sum], b: Iterable[Sum]) -> bool:
     return all(any(_sum_le(s, t) for s in a) for t in b)
 
 
-def _num(clauses: Iterable[Iterable[Sum]]) -> Num:
+def _num(clauses: Iterable[Iterable[Sum]]) -> SizeValue:
     """The number in its normal form: sorted, without clauses that others cover."""
     shortened = {tuple(_reduced(set(clause), _sum_le, lambda s: s.key)) for clause in clauses}
     kept = _reduced(shortened, lambda a, b: _clause_le(b, a), lambda clause: tuple(s.key for s in clause))

@@ -17,7 +17,7 @@ def box_property(columns: tuple[int, int], rows: tuple[int, int]) -> DenseArrayB
     return DenseArrayBase.from_list(i64, [*columns, *rows])
 
 
-def box_of(property: DenseArrayBase[IntegerType]) -> Window:
+def box_of_property(property: DenseArrayBase[IntegerType]) -> Window:
     """The box that a property holds."""
     x0, x1, y0, y1 = (int(v) for v in property.get_values())
     return (x0, x1), (y0, y1)

@@ -33,7 +33,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.dialects.img.types import element_bytes
-from tilefuse.dialects.warp.box import box_of, box_property, check_box, parse_box, print_box
+from tilefuse.dialects.warp.box import box_of_property, box_property, check_box, parse_box, print_box
 from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.dialects.warp.ops import INDEX, check_coordinates, tile_type, yielded
 
@@ -361,7 +361,7 @@ class StoreOp(IRDLOperation):
     @property
     def within(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """(columns, rows) stored, half-open."""
-        return box_of(self.box)
+        return box_of_property(self.box)
 
     def verify_(self) -> None:
         layout, type = tile_type(self.tile).spread, self.buffer.type

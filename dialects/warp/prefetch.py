@@ -11,7 +11,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tilefuse.dialects.warp.box import box_of, box_property, check_box, parse_box, print_box
+from tilefuse.dialects.warp.box import box_of_property, box_property, check_box, parse_box, print_box
 from tilefuse.dialects.warp.ops import INDEX
 
 
@@ -47,7 +47,7 @@ class WarpPrefetchOp(IRDLOperation):
     @property
     def within(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """(columns, rows), half-open."""
-        return box_of(self.box)
+        return box_of_property(self.box)
 
     def verify_(self) -> None:
         type = self.buffer.type

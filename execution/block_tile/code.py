@@ -16,7 +16,7 @@ _ROWS_TOGETHER = 4
 """Rows of a stage in shared memory that a thread computes together."""
 
 
-def code(group: GroupOp, model: PipelineModel) -> Code:
+def code_per_thread(group: GroupOp, model: PipelineModel) -> Code:
     """Operations that are written out for a thread, about."""
     schedule = BlockSchedule.expect(group.schedule)
     ids = {model.node_of[s.funcs[0]]: s for s in group.tiled}

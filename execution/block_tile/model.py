@@ -126,9 +126,9 @@ class BlockTile(TiledModel):
         return cached_dynamic(group, extract(pipeline_of(group)))
 
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
-        from tilefuse.execution.block_tile.code import code
+        from tilefuse.execution.block_tile.code import code_per_thread
 
-        return code(group, model)
+        return code_per_thread(group, model)
 
     def fewer_registers(self, group: GroupOp, spill: Spill) -> ScheduleAttr | None:
         from tilefuse.execution.block_tile.registers import fewer_points

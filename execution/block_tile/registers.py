@@ -36,13 +36,13 @@ class LiveValues:
 
     def add_own(self, node: Node, points: Sequence[int], kept: Collection[int]) -> None:
         """Count the loads of a thread for its own points of a stage; functions in `kept` are in its registers."""
-        values, gathered = loaded(node, points, kept)
+        values, gathered = loaded_values(node, points, kept)
         self.loaded += values
         self.gathered += gathered
 
     def add_phase(self, node: Node, points: Sequence[int], kept: Collection[int]) -> None:
         """Count the values of a thread that computes points of a stage for shared memory."""
-        self.in_phase = max(self.in_phase, sum(loaded(node, points, kept)) + math.prod(points) * words(node))
+        self.in_phase = max(self.in_phase, sum(loaded_values(node, points, kept)) + math.prod(points) * words(node))
 
     def registers(self, rank: int, buffers: int, rounds: int = 1) -> float:
         """The registers that a CUDA compiler takes, about: fitted to NVRTC's reports (benchmarks/results).
@@ -60,7 +60,7 @@ def words(node: Node) -> float:
     return sum(max(1.0, bytes / 4) for bytes in node.element_bytes)
 
 
-def loaded(node: Node, points: Sequence[int], kept: Collection[int]) -> tuple[float, float]:
+def loaded_values(node: Node, points: Sequence[int], kept: Collection[int]) -> tuple[float, float]:
     """(values that points of a stage load together, values at computed places), without functions `kept` there."""
     offsets: dict[tuple[int, tuple[tuple[int | None, int, int], ...]], list[tuple[int, ...]]] = {}
     gathered, count = 0, math.prod(points)

@@ -29,7 +29,7 @@ from tilefuse.execution.block_tile.emission import BlockTileBody
 from tilefuse.execution.block_tile.pieces import unrolled
 from tilefuse.lowering.emit import PRIVATE, SHARED, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, Point, Resident, TileContext, emit_stage, read_global, scalar_index
-from tilefuse.lowering.symbols import word
+from tilefuse.lowering.symbols import identifier
 
 
 class StepsBody(BlockTileBody):
@@ -155,7 +155,7 @@ class StepsBody(BlockTileBody):
             low, extent = (scalar_index(e, self.tile, v) for v in (dimension.min, dimension.extent))
             if isinstance(extent, int) and extent <= 0:
                 return False
-            step = loops.enter_context(e.loop(extent, word(dimension.coordinate.name_hint or "r")))
+            step = loops.enter_context(e.loop(extent, identifier(dimension.coordinate.name_hint or "r")))
             places.append(e.add(low, step))
         self.tile.origin += reversed(places)
         return True

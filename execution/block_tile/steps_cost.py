@@ -70,7 +70,9 @@ def _is_general(access: Access) -> bool:
     return any(isinstance(index, GeneralIndex) for index in access.indices)
 
 
-def loads(node: Node, model: PipelineModel, producer: int, fixed: Mapping[int, int], piece: int, rows: int) -> float:
+def loads_in_step(
+    node: Node, model: PipelineModel, producer: int, fixed: Mapping[int, int], piece: int, rows: int
+) -> float:
     """Loads per point that a stage takes of a producer. `fixed`: the points of small dimensions of which a thread has
     all, which share what does not follow them."""
     total = 0.0
@@ -141,6 +143,6 @@ def of_step(
             if p in inside and places[p].memory is Memory.Register:
                 continue
             each = 1.0 if p in cached or p in inside else 1 + INDEX_COST
-            per_point += loads(node, model, p, fixed, piece, rows) * each
+            per_point += loads_in_step(node, model, p, fixed, piece, rows) * each
         instructions += points * per_point
     return instructions, registers

@@ -18,7 +18,7 @@ from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.execution.facts import GroupFacts, nominal_box
 from tilefuse.execution.features import Features
 from tilefuse.execution.gemm.attribute import GemmSchedule
-from tilefuse.execution.gemm.vector_values import VectorValues, side_by_side, taken, vector_values
+from tilefuse.execution.gemm.vector_values import VectorValues, contiguous_reads, taken, vector_values
 
 BLOCKS = ((2, 6), (2, 4), (4, 2), (2, 2), (4, 1), (2, 1))
 """Vectors along x, and rows, of blocks whose sums fit 16 registers."""
@@ -144,7 +144,7 @@ def _cycles(update: UpdateOp, schedule: GemmSchedule, values: VectorValues, is_f
     packed = set(values.packed)
     shared = {v for v in values.along_x - values.by_row if isinstance(v.owner, Operation)} if packed else set()
     operations, loads, copied = float(len(update.olds) * vectors * rows), len(packed) * vectors, 0.0
-    side_by = set(side_by_side(update, update.pure[0]))
+    side_by = set(contiguous_reads(update, update.pure[0]))
     missed = FAR * schedule.points[0] if is_far else 0.0
     misses = 0.0
     ahead, of_columns = set[Operation](), 0.0
@@ -195,7 +195,7 @@ def _loop_cycles(update: UpdateOp, schedule: GemmSchedule, lanes: int) -> float:
     """Cycles of a step of a block whose sums are an array, each loaded and stored; strided values are, lane by lane."""
     width, rows = schedule.points[0], schedule.rows
     vectors = max(1.0, width / lanes)
-    wide, along_x = side_by_side(update, update.pure[0]), depending(update.body.block.ops, [update.pure[0]])
+    wide, along_x = contiguous_reads(update, update.pure[0]), depending(update.body.block.ops, [update.pure[0]])
     cycles = 3.0 * vectors * rows * len(update.olds)
     for op in update.body.block.ops:
         if along_x.isdisjoint(op.operands):

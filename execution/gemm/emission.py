@@ -22,7 +22,7 @@ from tilefuse.execution.gemm.function import GemmFunction
 from tilefuse.execution.gemm.register_blocks import emit_register_blocks
 from tilefuse.lowering.emit import Num
 from tilefuse.lowering.shared_body import SharedBody
-from tilefuse.lowering.symbols import word
+from tilefuse.lowering.symbols import identifier
 from tilefuse.lowering.update_ends import Ends
 
 _Step = Callable[[SharedBody, dict[SSAValue, Num]], None]
@@ -179,10 +179,10 @@ class GemmKernel(GemmFunction):
                 low, extent = (self.scalar(v) for v in (dimension.min, dimension.extent))
                 if isinstance(extent, int) and extent <= 0:
                     return
-                k = open_scopes.enter_context(e.loop(extent, word(dimension.coordinate.name_hint or "r")))
+                k = open_scopes.enter_context(e.loop(extent, identifier(dimension.coordinate.name_hint or "r")))
                 domain[dimension.coordinate] = e.add(low, k)
             low, extent = (self.scalar(v) for v in (inner.min, inner.extent))
-            name = word(inner.coordinate.name_hint or "r")
+            name = identifier(inner.coordinate.name_hint or "r")
 
             def steps(k: Num, count: int) -> None:
                 body = SharedBody(self)

@@ -21,7 +21,7 @@ from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.execution.facts import GroupFacts, nominal_box
 from tilefuse.execution.features import Features
 from tilefuse.execution.gemm.attribute import GemmSchedule
-from tilefuse.execution.gemm.slices import sizes_of, written_out
+from tilefuse.execution.gemm.slices import sizes_of, unrolled_steps
 from tilefuse.execution.operands import Operand
 
 READ = 2.0
@@ -183,7 +183,7 @@ def staged_loads(update: UpdateOp, schedule: GemmSchedule, staged: Sequence[Oper
     """
     sizes = sizes_of(update, schedule)
     operand_of = {read: o for o in staged for read in o.constants}
-    written = written_out(schedule.slice, schedule.unroll)
+    written = unrolled_steps(schedule.slice, schedule.unroll)
     written += [max(1, schedule.unroll // math.prod(written))] * (len(written) < len(schedule.slice))
     along: dict[SSAValue, int] = {c: n for c, n in zip(update.pure, schedule.points, strict=True) if n > 1}
     along |= {d.coordinate: n for d, n in zip(update.domain, written, strict=False)}

@@ -181,9 +181,9 @@ class Gemm(ExecutionModel):
         return size if size > STATIC_SHARED_LIMIT else 0
 
     def stack_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
-        from tilefuse.execution.gemm.register_blocks import array_bytes
+        from tilefuse.execution.gemm.register_blocks import block_bytes
 
-        return Needs(array_bytes(group), group.sym_name.data)
+        return Needs(block_bytes(group), group.sym_name.data)
 
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
         from tilefuse.execution.gemm.features import shared

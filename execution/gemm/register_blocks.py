@@ -34,7 +34,7 @@ from tilefuse.execution.gemm.function import GemmFunction
 from tilefuse.execution.gemm.vector_values import VectorValues, vector_values
 from tilefuse.lowering.emit import PRIVATE, SHARED, Num
 from tilefuse.lowering.shared_body import SharedBody
-from tilefuse.lowering.symbols import word
+from tilefuse.lowering.symbols import identifier
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def emit_register_blocks(gemm: GemmFunction, otherwise: Callable[[], None]) -> N
         e.choose(has_rows, lambda: from_width(0), single_rows)
 
 
-def array_bytes(group: GroupOp) -> int:
+def block_bytes(group: GroupOp) -> int:
     """Bytes of a block's sums and copies; 0 where its sums are no vectors."""
     schedule, update = GemmSchedule.expect(group.schedule), group.update
     assert update is not None
@@ -254,7 +254,7 @@ class RegisterBlocks:
     ) -> None:
         """Compute a row's values by vectors along the innermost dimension of the domain."""
         e, (low, extent), along = self.e, self._range(inner), self.values.along_steps
-        with e.loop(extent, word(inner.coordinate.name_hint or "r"), step=self.schedule.lanes) as k:
+        with e.loop(extent, identifier(inner.coordinate.name_hint or "r"), step=self.schedule.lanes) as k:
             at = domain | {inner.coordinate: e.add(low, k)}
             step = Step(self, start, at, NO_COPIES, along)
             for value, array in copies.of_steps.items():
@@ -310,7 +310,7 @@ class RegisterBlocks:
                 start, count = part.first, part.steps
             if isinstance(count, int) and count <= 0:
                 return None
-            name = word(dimension.coordinate.name_hint or "r")
+            name = identifier(dimension.coordinate.name_hint or "r")
             domain[dimension.coordinate] = self.e.add(
                 start, open_scopes.enter_context(self.e.loop(count, name, simd=simd))
             )

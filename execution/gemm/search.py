@@ -14,7 +14,7 @@ from tilefuse.execution.features import predict
 from tilefuse.execution.gemm.attribute import MOST_POINTS, PATCH, GemmSchedule, fits_zigzag
 from tilefuse.execution.gemm.candidate import GemmCandidate
 from tilefuse.execution.gemm.features import StagedFeatures, shared, staged_loads
-from tilefuse.execution.gemm.slices import bytes_of, sizes_of, written_out
+from tilefuse.execution.gemm.slices import sizes_of, slice_bytes, unrolled_steps
 from tilefuse.execution.operands import Operand, affine_operands, worth_staging
 
 ALONG_X = ((32, 4), (16, 4), (16, 8), (8, 8), (8, 4), (4, 4))
@@ -45,7 +45,7 @@ def staged_candidates(facts: GroupFacts, machine: Machine, read_bytes: float) ->
         return
     for threads, points in sorted(_tiles(work.pure), key=lambda tile: _rank(*tile))[:MOST_TILES]:
         most = max(1, WRITTEN_OUT // math.prod(points))
-        small = math.prod(written_out(steps, most))
+        small = math.prod(unrolled_steps(steps, most))
         unroll = small if small > 1 else min(4 if steps[0] % 4 == 0 else steps[0], most)
         schedule = GemmSchedule(
             threads=threads,
@@ -60,7 +60,7 @@ def staged_candidates(facts: GroupFacts, machine: Machine, read_bytes: float) ->
             # of several slices neighbours are not measured yet
             schedule = schedule.changed(buffers=1, near=int(has_windows(update, schedule)))
         staged = worth_staging(affine, sizes_of(update, schedule))
-        size = bytes_of(staged, schedule.buffers)
+        size = slice_bytes(staged, schedule.buffers)
         if size == 0 or size > machine.most_fast_bytes:
             continue
         if schedule.buffers > 1 and size * 3 // 2 <= FULL_BUFFERS:
@@ -140,7 +140,7 @@ def _candidate(
         copies=sum(n / o.width / threads for n, o in zip(elements, found, strict=True)),
         operations=shared(update, schedule.points, schedule.unroll).operations, loads=loads, steps=float(work.steps),
         slices=float(slices), threads=threads, registers=int(min(255, 32 + count * 1.2 + operands_in_registers)),
-        shared=bytes_of(found, schedule.buffers), parallel=float(count), buffers=schedule.buffers,
+        shared=slice_bytes(found, schedule.buffers), parallel=float(count), buffers=schedule.buffers,
         shares=schedule.zigzag or (schedule.thread_counts[0] == PATCH[1] and not schedule.near),
     )  # fmt: skip
     return GemmCandidate(

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import UpdateOp
 from tilefuse.execution.gemm.attribute import GemmSchedule
-from tilefuse.execution.operands import Operand, Sizes, operands
+from tilefuse.execution.operands import Operand, Sizes, staged_operands
 from tilefuse.lowering.emit import Num
 
 
@@ -25,10 +25,10 @@ def staged_bytes(update: UpdateOp, schedule: GemmSchedule) -> int:
     """Shared memory of a block."""
     if not schedule.slice:
         return 0
-    return bytes_of(operands(update, sizes_of(update, schedule)), schedule.buffers)
+    return slice_bytes(staged_operands(update, sizes_of(update, schedule)), schedule.buffers)
 
 
-def bytes_of(staged: Sequence[Operand], buffers: int) -> int:
+def slice_bytes(staged: Sequence[Operand], buffers: int) -> int:
     """Shared memory of operands in so many buffers."""
     return sum(-(-o.elements * o.bytes * buffers // 16) * 16 for o in staged)
 
@@ -46,7 +46,7 @@ def why_not_sliced(update: UpdateOp, sizes: Sequence[int]) -> str | None:
     return None
 
 
-def written_out(counts: Sequence[Num], unroll: int) -> list[int]:
+def unrolled_steps(counts: Sequence[Num], unroll: int) -> list[int]:
     """The steps of the innermost dimensions of a slice that are all written out, no more than `unroll` together."""
     found: list[int] = []
     for n in counts:

@@ -26,13 +26,13 @@ from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp
 from tilefuse.execution.gemm.attribute import PATCH
 from tilefuse.execution.gemm.emission import GemmKernel
-from tilefuse.execution.gemm.slices import sizes_of, written_out
-from tilefuse.execution.operands import operands
+from tilefuse.execution.gemm.slices import sizes_of, unrolled_steps
+from tilefuse.execution.operands import staged_operands
 from tilefuse.execution.staged_body import Offset, StagedBody
-from tilefuse.execution.staging import Slice, Staging, rows_are_contiguous, vectors_are_aligned
+from tilefuse.execution.staging import Slice, Staging, buffer_rows_are_contiguous, vectors_are_aligned
 from tilefuse.lowering.emit import Num
 from tilefuse.lowering.reads import KernelBuffer
-from tilefuse.lowering.symbols import word
+from tilefuse.lowering.symbols import identifier
 from tilefuse.lowering.update_ends import Ends
 
 STORE_BYTES = 16
@@ -66,7 +66,7 @@ class _StagedGemm(GemmKernel):
             ]
             blocks = self.block_loops(counts, open_scopes)
             self.firsts = [e.mul(b, size) for b, size in zip(blocks, sizes, strict=True)]
-            found = operands(self.op, sizes_of(self.op, self.schedule))
+            found = staged_operands(self.op, sizes_of(self.op, self.schedule))
             self.staging = Staging(self, found, self.schedule.buffers, self.threads)
             fits: SSAValue | None = None
             for n, size in zip(self.extents, sizes, strict=True):
@@ -221,13 +221,13 @@ class _StagedGemm(GemmKernel):
         """Go over a slice of `count` steps along the dimension that is cut."""
         e, last, domain = self.e, self.last, [d.coordinate for d in self.op.domain]
         counts: list[Num] = [*self.steps[:last], count]
-        written = written_out(counts, self.schedule.unroll)
+        written = unrolled_steps(counts, self.schedule.unroll)
         cut = len(written)
         unroll = max(1, self.schedule.unroll // math.prod(written))
         with ExitStack() as open_scopes:
             offsets: dict[SSAValue, Offset] = {}
             for d in range(last, cut, -1):
-                name = word(domain[d].name_hint or "r")
+                name = identifier(domain[d].name_hint or "r")
                 offsets[domain[d]] = Offset(open_scopes.enter_context(e.loop(counts[d], name)))
 
             def some(k: Num, steps: int, multiple: int) -> None:
@@ -241,7 +241,7 @@ class _StagedGemm(GemmKernel):
             if cut > last:
                 some(0, 1, 1)
                 return
-            steps, name = counts[cut], word(domain[cut].name_hint or "r")
+            steps, name = counts[cut], identifier(domain[cut].name_hint or "r")
             if not isinstance(steps, int):
                 with e.loop(steps, name) as k:
                     some(k, 1, 1)
@@ -299,7 +299,7 @@ class _StagedGemm(GemmKernel):
         for buffer in buffers:
             element = buffer.memref.type.element_type  # type: ignore[attr-defined]
             bytes = element_bytes(element) * vector
-            if not rows_are_contiguous(buffer) or bytes > STORE_BYTES or element == i1:
+            if not buffer_rows_are_contiguous(buffer) or bytes > STORE_BYTES or element == i1:
                 return None
             found = e.both(found, vectors_are_aligned(self, buffer, first, bytes))
         return found

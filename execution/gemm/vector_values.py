@@ -55,7 +55,7 @@ def vector_values(update: UpdateOp, rows_dim: int | None, pack: bool) -> VectorV
     x = update.pure[0]
     row = update.pure[rows_dim] if rows_dim is not None else None
     along_x, by_row = _depending(update, x), _depending(update, row)
-    contiguous = set(side_by_side(update, x))
+    contiguous = set(contiguous_reads(update, x))
     shared = {v for v in along_x - by_row if isinstance(v.owner, Operation)} if pack else set()
     vectors = [op for op in _body(update) if any(r in along_x and r not in shared for r in op.results)]
     widths = {element_bytes(old.type.element) for old in update.olds if isinstance(old.type, FuncType)}
@@ -105,7 +105,7 @@ def _along_steps(
 ) -> frozenset[SSAValue]:
     """Find the values that rows take by vectors along the domain's innermost dimension; none if some cannot be."""
     inner = update.domain[0].coordinate
-    moving, wide = _depending(update, inner), set(side_by_side(update, inner))
+    moving, wide = _depending(update, inner), set(contiguous_reads(update, inner))
     behind = {op for value in of_steps for op in taken(value)}
     ops = [op for value in by_columns for op in taken(value) if op not in behind]
     vectors = [op for op in ops if not moving.isdisjoint(op.results)]
@@ -137,7 +137,7 @@ def taken(value: SSAValue) -> list[Operation]:
     return list(found)
 
 
-def side_by_side(update: UpdateOp, x: SSAValue) -> list[ReadOp]:
+def contiguous_reads(update: UpdateOp, x: SSAValue) -> list[ReadOp]:
     """Find the reads whose points along x lie side by side in memory, with no boundary in this dimension between."""
     along_x, found = _depending(update, x), []
     for op in _body(update):

@@ -16,7 +16,7 @@ from tilefuse.execution.features import predict
 from tilefuse.execution.reduce.attribute import ReduceSchedule
 from tilefuse.execution.reduce.features import ReduceFeatures
 from tilefuse.execution.reduce.folding import RANK
-from tilefuse.lowering.update_body import access_width, wide_reads
+from tilefuse.lowering.update_body import elements_per_access, wide_reads
 
 NAME = "reduce"
 LANES = 32
@@ -60,7 +60,7 @@ def _vector(facts: GroupFacts, across: bool) -> int:
     """Neighbours that a lane takes at once: the elements of a load of 16 bytes, if their sums fit the registers."""
     op = facts.update.update
     wide = wide_reads(op, op.pure[0] if across else op.domain[0].coordinate)
-    most = max((access_width(r.source, 16) for r in wide), default=1)
+    most = max((elements_per_access(r.source, 16) for r in wide), default=1)
     elements = [old.type.element for old in op.olds if isinstance(old.type, FuncType)]
     words = sum(max(4, element_bytes(element)) // 4 for element in elements)
     words += 0 if facts.update.first_best is None else element_bytes(RANK) // 4

@@ -42,7 +42,7 @@ def workspaces(group: GroupOp) -> Sequence[Workspace]:
     return (*found, Workspace(TICKETS, MemRefType(i32, [DYNAMIC_INDEX]), tiles, clear=0))
 
 
-def shared_bytes(group: GroupOp) -> int:
+def partials_bytes(group: GroupOp) -> int:
     """Bytes of shared memory in which warps exchange partial results."""
     schedule = ReduceSchedule.expect(group.schedule)
     if schedule.team == schedule.split == 1:

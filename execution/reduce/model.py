@@ -78,9 +78,9 @@ class Reduce(ExecutionModel):
             raise group_error(group, reason)
 
     def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
-        from tilefuse.execution.reduce.memory import shared_bytes
+        from tilefuse.execution.reduce.memory import partials_bytes
 
-        return Needs(shared_bytes(group), group.sym_name.data)
+        return Needs(partials_bytes(group), group.sym_name.data)
 
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
         schedule = ReduceSchedule.expect(group.schedule)

@@ -14,8 +14,8 @@ from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.execution.reduce.attribute import ReduceSchedule
 from tilefuse.execution.reduce.folding import RANK, Accumulators
 from tilefuse.lowering.emit import Num
-from tilefuse.lowering.symbols import word
-from tilefuse.lowering.update_body import PointRow, UpdateBody, UpdateFunction, access_width
+from tilefuse.lowering.symbols import identifier
+from tilefuse.lowering.update_body import PointRow, UpdateBody, UpdateFunction, elements_per_access
 
 ONE = PointRow(None)
 Inside = Callable[[Num], SSAValue | None]
@@ -43,7 +43,7 @@ class Traversal:
         """Whether all that vectors load lies where they may, if they begin at coordinate `first`; None if surely."""
         result: SSAValue | None = None
         for read in self.wide:
-            size = access_width(read.source, self.schedule.vector_width)
+            size = elements_per_access(read.source, self.schedule.vector_width)
             if size > 1:
                 result = self.e.both(result, self._is_aligned(read, first, size))
         return result
@@ -168,7 +168,7 @@ class Traversal:
                 outermost = number == last[0]
                 start, step = (worker, self.workers) if outermost else (0, 1)
                 unroll = self.schedule.number("unroll") if number == 0 else 1
-                name = word(dimension.coordinate.name_hint or "r")
+                name = identifier(dimension.coordinate.name_hint or "r")
                 loop = e.loop(
                     self.extents[number], name, start=start, step=step, unroll=unroll if unroll > 1 else False
                 )

@@ -16,7 +16,7 @@ from tilefuse.analysis.access import accesses, behind_boundaries, coordinates, r
 from tilefuse.analysis.index import GeneralIndex, Index, divisors
 from tilefuse.dialects.img.ops import BoundaryOp, StageOp
 from tilefuse.lowering.emit import Emitter, Num
-from tilefuse.lowering.reads import Phase, TileContext, boundary_box, moves_right
+from tilefuse.lowering.reads import Phase, TileContext, boundary_span, moves_right
 
 MOST_PHASES = 4
 """Columns that are computed in one round of a loop."""
@@ -125,7 +125,7 @@ class _Limit:
 
     def emit(self, e: Emitter, tile: TileContext) -> tuple[Num, Num]:
         if isinstance(self.of, BoundaryOp):
-            first, extent = boundary_box(e, tile, self.of, self.of.dimensions.index(self.dim))
+            first, extent = boundary_span(e, tile, self.of, self.of.dimensions.index(self.dim))
         else:
             buffer = tile.buffers[self.of]
             first, extent = buffer.mins[self.dim], buffer.extent(self.dim, e)

@@ -21,7 +21,7 @@ from tilefuse.dialects.img.types import FuncType
 from tilefuse.execution.scan.attribute import ScanSchedule
 from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.shared_body import SharedBody
-from tilefuse.lowering.symbols import word
+from tilefuse.lowering.symbols import identifier
 from tilefuse.lowering.update_body import UpdateFunction
 from tilefuse.lowering.update_ends import Ends
 from tilefuse.lowering.workspaces import Workspace
@@ -121,7 +121,7 @@ class ScanKernel(UpdateFunction):
         kept = self._kept(self.recurrence.depth)
         for back in range(self.recurrence.depth):
             self._keep_old(kept, where, back, [back])
-        name = word(self.recurrence.along.name_hint or "r")
+        name = identifier(self.recurrence.along.name_hint or "r")
 
         def steps(k: Num, count: int) -> None:
             self._steps([self._at(where, e.add(k, u)) for u in range(count)], kept, [])
@@ -161,7 +161,7 @@ class ScanKernel(UpdateFunction):
         for i, line in enumerate(lines):
             for back in range(depth):
                 self._keep_old(kept, line, back, [back, i])
-        with e.loop(self.steps, word(self.recurrence.along.name_hint or "r")) as k:
+        with e.loop(self.steps, identifier(self.recurrence.along.name_hint or "r")) as k:
             for i, line in enumerate(lines):
                 self._steps([self._at(line, k)], kept, [i])
 
@@ -175,7 +175,7 @@ class ScanKernel(UpdateFunction):
             with e.loop(count, "i", simd=True) as i:
                 self._keep_old(kept, where | {first: e.add(where[first], i)}, back, [back, i])
         with (
-            e.loop(self.steps, word(self.recurrence.along.name_hint or "r")) as k,
+            e.loop(self.steps, identifier(self.recurrence.along.name_hint or "r")) as k,
             e.loop(count, "i", simd=True) as i,
         ):
             self._steps([self._at(where | {first: e.add(where[first], i)}, k)], kept, [i])

@@ -25,13 +25,13 @@ from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import SET, GroupOp, ReadOp, UpdateOp
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp
-from tilefuse.execution.operands import Operand, operands
+from tilefuse.execution.operands import Operand, staged_operands
 from tilefuse.execution.scan.attribute import ScanSchedule
 from tilefuse.execution.scan.emission import ScanKernel
 from tilefuse.execution.staged_body import Offset, StagedBody
 from tilefuse.execution.staging import Slice, Staging
 from tilefuse.lowering.emit import SHARED, Num
-from tilefuse.lowering.symbols import word
+from tilefuse.lowering.symbols import identifier
 
 _Where = dict[SSAValue, Num]
 
@@ -47,7 +47,7 @@ def scan_operands(update: UpdateOp, found: Recurrence, schedule: ScanSchedule) -
     own = [read for read, back in found.back.items() if back <= 0]
     predicated = update.write_op.predicate is not None
     standing = [n for n, way in enumerate(update.combiners) if way != SET or predicated]
-    return operands(update, sizes, 0, own, standing)
+    return staged_operands(update, sizes, 0, own, standing)
 
 
 def is_turned(found: Recurrence, turn: Sequence[int]) -> bool:
@@ -58,7 +58,7 @@ def is_turned(found: Recurrence, turn: Sequence[int]) -> bool:
 def is_along_rows(update: UpdateOp, found: Recurrence, turn: Sequence[int]) -> bool:
     """Whether lines go along the rows of functions that they write or read."""
     first = found.lines[0].coordinate if found.lines else None
-    along = [o.axes[0].terms for o in operands(update, {}, 0)]
+    along = [o.axes[0].terms for o in staged_operands(update, {}, 0)]
     return is_turned(found, turn) or any(found.along in terms and first not in terms for terms in along)
 
 
@@ -205,7 +205,7 @@ class _StagedScan(ScanKernel):
         e, unroll = self.e, self.schedule.unroll
         start, steps, is_full = self._steps_of(number)
         buffer, where = e.div_rem(number, self.schedule.buffers)[1], self._line_of(thread)
-        name = word(self.recurrence.along.name_hint or "r")
+        name = identifier(self.recurrence.along.name_hint or "r")
 
         def some(k: Num, count: int) -> None:
             body = StagedBody(self, self.staging, buffer)

@@ -29,7 +29,7 @@ from tilefuse.execution.scatter.table import STATIC_TABLES, TableWindow, window
 from tilefuse.execution.scatter.two_passes import TwoPasses
 from tilefuse.lowering.emit import SHARED, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer
-from tilefuse.lowering.symbols import word
+from tilefuse.lowering.symbols import identifier
 from tilefuse.lowering.update_body import PointRow, UpdateBody, UpdateFunction
 from tilefuse.lowering.workspaces import Workspace
 
@@ -190,7 +190,7 @@ class ScatterKernel:
             each = e.ceildiv(total, self.blocks)
             first = e.mul(part, each)
             last, step = e.min(total, e.add(first, each)), 1
-        name = word(op.domain[0].coordinate.name_hint or "r")
+        name = identifier(op.domain[0].coordinate.name_hint or "r")
         with e.loop(last, "item", start=first, step=step) as item:
             offsets = []
             for n in counts[:-1]:

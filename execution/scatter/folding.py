@@ -32,7 +32,7 @@ TICKETS = "tickets"
 """The workspace that counts the blocks of each pure point that are done."""
 
 
-def partial_name(number: int) -> str:
+def table_name(number: int) -> str:
     """The workspace with the tables of all blocks, of function `number`."""
     return f"tables{number}"
 
@@ -50,7 +50,7 @@ def fold_workspaces(group: GroupOp) -> Sequence[Workspace]:
 
     types = [old.type.storage for old in update.olds if isinstance(old.type, FuncType)]
     shapes = [MemRefType(t, [DYNAMIC_INDEX, schedule.number("blocks"), box.size]) for t in types]
-    tables = [Workspace(partial_name(i), shape, points) for i, shape in enumerate(shapes)]
+    tables = [Workspace(table_name(i), shape, points) for i, shape in enumerate(shapes)]
     return (*tables, Workspace(TICKETS, MemRefType(i32, [DYNAMIC_INDEX]), points, clear=0))
 
 
@@ -107,7 +107,7 @@ class _Folding(ScatterKernel):
             # of neighbouring threads each begins with another copy: they lie in different banks
             turned = e.op(arith.AndIOp(e.value(e.add(i, c)), e.value(self.copies - 1)))
             self._add(number, total, e.load(self.tables[number], [e.add(first, turned)]))
-        target = self.function.workspaces[partial_name(number)]
+        target = self.function.workspaces[table_name(number)]
         e.store(e.load(total, [0]), target, [self.point, self.part, i])
 
     def _take_all(self, box: TableWindow, i: Num) -> None:
@@ -116,7 +116,7 @@ class _Folding(ScatterKernel):
         pure = {dim: self.pure[c] for c, dim in zip(self.op.pure, self.op.pure_dims, strict=True)}
         position = box.position(e, i, pure)
         for number, (way, element) in enumerate(zip(self.op.combiners, self.elements, strict=True)):
-            total, left = self._sum(number), self.function.workspaces[partial_name(number)]
+            total, left = self._sum(number), self.function.workspaces[table_name(number)]
             with e.loop(self.blocks, "b") as b:
                 self._add(number, total, e.load(left, [self.point, b, i]))
             buffer = self.function.old(number)

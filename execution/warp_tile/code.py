@@ -14,7 +14,7 @@ _LIKE_STAGES = 3
 """So many of the stages with the same operations count: `roll-stages` makes loops of more."""
 
 
-def code(group: GroupOp, model: PipelineModel) -> Code:
+def code_per_lane(group: GroupOp, model: PipelineModel) -> Code:
     """Operations that are written out for a lane, about."""
     layout = group_layout(group, model)
     parts = []

@@ -106,7 +106,7 @@ def send_rows(body: Registers, op: NeighboursOp, buffer: SSAValue) -> None:
                 starts = new.starts[first // new.packed : (first + piece) // new.packed]
                 places = [body.here(c, row, deep) for c in starts]
                 if new.packed == 2:
-                    joined = pairs.joined(body.e, [body.load_pair(op.tile, at, new.pair_stride) for at in places])
+                    joined = pairs.concatenated(body.e, [body.load_pair(op.tile, at, new.pair_stride) for at in places])
                     body.e.effect(vector.StoreOp(joined, buffer, index))
                     continue
                 values = [body.load(op.tile, at) for at in places]

@@ -104,10 +104,10 @@ class WarpTile(TiledModel):
         return Needs(sum(size for size, _ in sizes), max(sizes)[1])
 
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
-        from tilefuse.execution.warp_tile.code import code
+        from tilefuse.execution.warp_tile.code import code_per_lane
 
         # without warps tiles are arrays and loops
-        return code(group, model) if warps else Code(0, group.sym_name.data)
+        return code_per_lane(group, model) if warps else Code(0, group.sym_name.data)
 
     def smaller(self, group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
         from tilefuse.execution.warp_tile.smaller import smaller

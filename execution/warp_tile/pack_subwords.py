@@ -42,7 +42,7 @@ from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, WarpYieldOp
 from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.execution.warp_tile.pairs import NO_WRAP
-from tilefuse.execution.warp_tile.schedule import layout_of, reads_of, root
+from tilefuse.execution.warp_tile.schedule import layout_of, reads_of, unwidened
 
 _RING = {arith.AddiOp: arith.AddiOp, arith.SubiOp: arith.SubiOp, arith.MuliOp: arith.MuliOp}
 _SAME = {
@@ -75,7 +75,7 @@ def _pack(block: Block) -> None:
     packed: dict[MapOp, dict[SSAValue, Span]] = {}
 
     def read(op: Operation) -> Span | None:
-        return span_of.get(root(op.tile)) if isinstance(op, AtOp) else None
+        return span_of.get(unwidened(op.tile)) if isinstance(op, AtOp) else None
 
     for op in ops:
         if isinstance(op, LoadOp) and (span := of_type(op.tile.type.element)) is not None:
@@ -112,7 +112,7 @@ def _pair_stride(tiles: Mapping[SSAValue, Sequence[SSAValue]], ops: Sequence[Ope
     vector = layouts[0].vector
     gain = sum(gain_beside(vector, layout.reach) * _rows(layout) for layout in layouts)
     for op in ops:
-        if isinstance(op, LoadOp | StoreOp) and root(op.tile) in tiles:
+        if isinstance(op, LoadOp | StoreOp) and unwidened(op.tile) in tiles:
             gain += gain_in_memory(vector, element_bytes(_element(op.tile))) * _rows(layout_of(op.tile))
     return best_pair_stride(vector, gain)
 
@@ -127,7 +127,7 @@ def _tiles(ops: Sequence[Operation]) -> dict[SSAValue, list[SSAValue]]:
     found: dict[SSAValue, list[SSAValue]] = {}
     for op in ops:
         for tile in op.results:
-            found.setdefault(root(tile), []).append(tile)
+            found.setdefault(unwidened(tile), []).append(tile)
     return found
 
 
@@ -138,7 +138,7 @@ def _stays_here(tiles: Sequence[SSAValue]) -> bool:
 
 def _read_by(op: MapOp, more: Sequence[SSAValue] = ()) -> set[SSAValue]:
     """The root tiles that a map reads, and `more`."""
-    return {root(t) for t, _ in reads_of(op)} | set(more)
+    return {unwidened(t) for t, _ in reads_of(op)} | set(more)
 
 
 def _element(tile: SSAValue) -> Attribute:

@@ -79,7 +79,7 @@ def shuffle(e: Emitter, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAVal
     return e.op(vector.ShuffleOp(a, b, DenseArrayBase.from_list(i64, list(mask)), result_type=type))
 
 
-def joined(e: Emitter, parts: Sequence[SSAValue]) -> SSAValue:
+def concatenated(e: Emitter, parts: Sequence[SSAValue]) -> SSAValue:
     """Vectors of the same length, one after the other; as many as a power of two."""
     while len(parts) > 1:
         type = parts[0].type
@@ -118,11 +118,11 @@ def row_of_pairs(
 ) -> SSAValue:
     """The row, as it lies in memory, of pairs of columns c and c + `stride`; with `upper`, of their upper bytes."""
     if stride == 1 and element != i16:
-        return joined(
+        return concatenated(
             e, [_bytes_of(e, a, b, [0, 2, 4, 6], upper) for a, b in zip(pairs[::2], pairs[1::2], strict=True)]
         )
     columns = [_columns_of(e, pairs[k : k + stride], element, upper) for k in range(0, len(pairs), stride)]
-    return joined(e, columns)
+    return concatenated(e, columns)
 
 
 def _bytes_of(e: Emitter, a: SSAValue, b: SSAValue, places: Sequence[int], upper: bool) -> SSAValue:
@@ -140,7 +140,7 @@ def _columns_of(e: Emitter, pairs: Sequence[SSAValue], element: Attribute, upper
         for a, b in zip(pairs[::2], pairs[1::2], strict=True):
             lows.append(shuffle(e, a, b, [0, 2]))
             highs.append(shuffle(e, a, b, [1, 3]))
-        return joined(e, [*lows, *highs])
+        return concatenated(e, [*lows, *highs])
     quads: list[SSAValue] = []  # columns c, c + 1, c + n/2, c + n/2 + 1 of n
     for a, b in zip(pairs[::2], pairs[1::2], strict=True):
         quads.append(_bytes_of(e, a, b, [0, 4, 2, 6], upper))
@@ -148,7 +148,7 @@ def _columns_of(e: Emitter, pairs: Sequence[SSAValue], element: Attribute, upper
         return quads[0]
     lows = [shuffle(e, a, b, [0, 1, 4, 5]) for a, b in zip(quads[::2], quads[1::2], strict=True)]
     highs = [shuffle(e, a, b, [2, 3, 6, 7]) for a, b in zip(quads[::2], quads[1::2], strict=True)]
-    return joined(e, [*lows, *highs])
+    return concatenated(e, [*lows, *highs])
 
 
 def is_upper_byte(value: SSAValue) -> bool:

@@ -252,4 +252,4 @@ def row_of_words(e: Emitter, words: Sequence[SSAValue], element: Attribute) -> S
     if in_word(element) == 1:
         return pairs.together(e, words)
     type = VectorType(element, [in_word(element)])
-    return pairs.joined(e, [e.op(vector.BitcastOp(pairs.together(e, [word]), type)) for word in words])
+    return pairs.concatenated(e, [e.op(vector.BitcastOp(pairs.together(e, [word]), type)) for word in words])

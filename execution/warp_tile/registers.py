@@ -16,7 +16,7 @@ from tilefuse.execution.warp_tile.body import Body, Where
 from tilefuse.execution.warp_tile.schedule import layout_of
 from tilefuse.lowering.emit import Num
 
-Place = tuple[Sequence[Num], SSAValue]
+RegisterPlace = tuple[Sequence[Num], SSAValue]
 """The memref indices of a value, and the value."""
 
 
@@ -132,7 +132,7 @@ class Registers(Body):
         self,
         buffer: SSAValue,
         condition: SSAValue | None,
-        emit: Callable[[], Sequence[Place]],
+        emit: Callable[[], Sequence[RegisterPlace]],
         *,
         masked: bool = False,
     ) -> None:

@@ -59,14 +59,14 @@ class RollStages(ModulePass):
         while True:
             ops = [op for op in block.ops if is_tile_op(op)]
             found = find_repeat(ops, self.repetitions)
-            if found is None or written_out(ops[found.first : found.end]) < self.instructions:
+            if found is None or unrolled_instructions(ops[found.first : found.end]) < self.instructions:
                 return
             if self.steps > 1 and found.count >= 2 * self.steps:
                 found = repeat_of(ops, found.first, found.period * self.steps, found.count // self.steps) or found
             _to_loop(block, ops, found)
 
 
-def written_out(ops: Sequence[Operation]) -> int:
+def unrolled_instructions(ops: Sequence[Operation]) -> int:
     """Instructions per lane of operations on tiles, about."""
     return sum(_instructions(op) for op in ops)
 

@@ -20,7 +20,7 @@ from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, W
 from tilefuse.dialects.warp.layout import HalfOpen, Layout, TileType
 
 
-def root(tile: SSAValue) -> SSAValue:
+def unwidened(tile: SSAValue) -> SSAValue:
     """Return the tile that `warp.neighbours`, once or several times, has made this one of; itself if none has."""
     while isinstance(tile.owner, NeighboursOp):
         tile = tile.owner.tile

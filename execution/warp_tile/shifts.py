@@ -32,7 +32,7 @@ from tilefuse.execution.warp_tile.pieces import (
     row_of_words,
     words_of,
 )
-from tilefuse.execution.warp_tile.registers import Place, Registers
+from tilefuse.execution.warp_tile.registers import RegisterPlace, Registers
 from tilefuse.execution.warp_tile.schedule import layout_of
 from tilefuse.lowering.emit import Num
 
@@ -58,7 +58,7 @@ def store_shifted(
     def vector_of(number: int) -> SSAValue:
         return row_of_words(e, pieces[number], element) if each > 1 else pairs.together(e, pieces[number])
 
-    def place_of(number: int) -> list[Place]:
+    def place_of(number: int) -> list[RegisterPlace]:
         return [([*outer, e.add(begin, number * piece)], vector_of(number))]
 
     # a single wave waits for its slowest tile: one whose lanes store some pieces of a row, and not others

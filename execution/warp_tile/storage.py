@@ -14,7 +14,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilefuse.dialects.warp import MapOp, NeighboursOp
 from tilefuse.dialects.warp.layout import Layout
-from tilefuse.execution.warp_tile.schedule import Loop, Stretch, layout_of, root
+from tilefuse.execution.warp_tile.schedule import Loop, Stretch, layout_of, unwidened
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Storage:
 
     def array_of(self, tile: SSAValue) -> SSAValue:
         """The tile that names the array of a tile."""
-        at = root(tile)
+        at = unwidened(tile)
         while (other := self._merged.get(at, at)) is not at:
             at = other
         return at
@@ -48,9 +48,9 @@ class Storage:
                 if self._only_for(init, item, items):
                     self._merge(init, arg)
             self.add(item.body)
-            yielded = [root(new) for _, _, new, _ in item.carried]
+            yielded = [unwidened(new) for _, _, new, _ in item.carried]
             for _, arg, new, _ in item.carried:
-                if yielded.count(root(new)) == 1 and self._comes_after(new, arg, item):
+                if yielded.count(unwidened(new)) == 1 and self._comes_after(new, arg, item):
                     self._merge(new, arg)
 
     def copies(self, loop: Loop, *, first: bool) -> list[tuple[SSAValue, SSAValue]]:
@@ -77,7 +77,7 @@ class Storage:
     def _only_for(init: SSAValue, loop: Loop, items: Sequence[Stretch | Loop]) -> bool:
         """Whether a tile has been read when a loop starts from it, and starts from it once."""
         ops = _ops(items)
-        at = root(init)
+        at = unwidened(init)
         if isinstance(at, BlockArgument) or at.owner not in ops or init is not at:
             return False
         uses = [(op, _beneath(op, ops)) for op in _readers(at)]
@@ -99,7 +99,7 @@ class Storage:
                         moment[op] = (i, n)
             else:
                 moment |= {op: (i, n) for n, op in enumerate(item.ops)}
-        owner = root(new).owner
+        owner = unwidened(new).owner
         if not isinstance(owner, MapOp) or owner not in moment:
             return False
         readers = [_beneath(op, moment) for op in _readers(arg)]

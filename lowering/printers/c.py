@@ -12,17 +12,17 @@ from xdsl.ir import Operation
 import tilefuse.lowering.printers.expr as expr
 from tilefuse.lowering.printers.async_copies import c_copies
 from tilefuse.lowering.printers.atomics import c_atomics
-from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
-from tilefuse.lowering.printers.checks import check_barriers, places_of, shared_from
+from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, c_storage_type, lanes, short_name
+from tilefuse.lowering.printers.checks import check_barriers, places_of, read_shared_from
 from tilefuse.lowering.printers.expr import MUL, CExpr
 from tilefuse.lowering.printers.helper import Helper
 from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.library import COMMON
-from tilefuse.lowering.printers.memrefs import bytes_of
+from tilefuse.lowering.printers.memrefs import memref_bytes
 from tilefuse.lowering.printers.module_printer import ModulePrinter
 from tilefuse.lowering.printers.prelude import Prelude
 from tilefuse.lowering.printers.vector_functions import VECTOR_FUNCTIONS
-from tilefuse.lowering.printers.vector_types import Vector, wrapped
+from tilefuse.lowering.printers.vector_types import Vector, broken_lines
 
 
 def print_c(module: ModuleOp, *, index_bits: int = 32) -> str:
@@ -276,7 +276,7 @@ class C(Language):
         prelude.includes.add("math.h")
         double = ctype == "double"
         one = CExpr("1.0" if double else "1.0f", expr.PRIMARY, ctype)
-        return expr.binary(one, "/", expr.call(self.math("sqrt" if double else "sqrtf"), (a,), ctype), MUL, ctype)
+        return expr.c_binary(one, "/", expr.call(self.math("sqrt" if double else "sqrtf"), (a,), ctype), MUL, ctype)
 
     def print_line(self, prelude: Prelude, arguments: Sequence[str], longest: int) -> str:
         """Print a line by a function that the runtime may set, which finds Python's output; else by C's."""
@@ -287,29 +287,29 @@ class C(Language):
 
     def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> str:
         """Memory of the thread that runs the block, for the thread's life: it may be more than a stack holds."""
-        return f"static _Thread_local unsigned char {name}[{bytes_of(type_, op)}] __attribute__((aligned(64)));"
+        return f"static _Thread_local unsigned char {name}[{memref_bytes(type_, op)}] __attribute__((aligned(64)));"
 
     def vector(self, type_: VectorType, op: Operation) -> Vector:
         """A vector type of GCC and Clang; moved by memcpy, so the address needs no alignment."""
         n, short = lanes(type_, op), short_name(type_, op)
-        t = storage_type(type_.element_type, op)
+        t = c_storage_type(type_.element_type, op)
         if n == 1:  # a number: what loops compute with must be no vector, for compilers to make vectors of it
             return Vector(t, type_.element_type, ("{}",), {"type": Helper("")}, short)
         size = byte_size(type_.element_type, op) * n
         params, values = [f"{t} a{i}" for i in range(n)], [f"a{i}" for i in range(n)]
         copy = "__builtin_memcpy"
-        make = wrapped(f"  return ({short}){{", values, "};\n}")
-        splat = wrapped(f"  return ({short}){{", ["a"] * n, "};\n}")
+        make = broken_lines(f"  return ({short}){{", values, "};\n}")
+        splat = broken_lines(f"  return ({short}){{", ["a"] * n, "};\n}")
         helpers = {
             "type": Helper(f"typedef {t} {short} __attribute__((vector_size({size})));"),
             "load": Helper(f"{short} load_{short}(const {t}* p) {{ {short} v; {copy}(&v, p, sizeof v); return v; }}"),
             "store": Helper(f"void store_{short}({t}* p, {short} v) {{ {copy}(p, &v, sizeof v); }}"),
-            "make": Helper(wrapped(f"{short} make_{short}(", params, ") {") + "\n" + make),
+            "make": Helper(broken_lines(f"{short} make_{short}(", params, ") {") + "\n" + make),
             "splat": Helper(f"{short} splat_{short}({t} a) {{\n{splat}"),
         }
         if t in ("float", "double"):
             root = "sqrtf" if t == "float" else "sqrt"
-            roots = wrapped(f"  return ({short}){{", [f"{root}(a[{i}])" for i in range(n)], "};\n}")
+            roots = broken_lines(f"  return ({short}){{", [f"{root}(a[{i}])" for i in range(n)], "};\n}")
             helpers["sqrt"] = Helper(f"{short} sqrt_{short}({short} a) {{\n{roots}")
         return Vector(short, type_.element_type, tuple(f"{{}}[{i}]" for i in range(n)), helpers, short)
 
@@ -338,7 +338,7 @@ def _product(factors: Sequence[CExpr]) -> str:
 
 def _enough_work(function: func.FuncOp | None, factors: Sequence[CExpr]) -> list[str]:
     """Whether there is the work from which on a kernel takes several threads; nothing where it takes them for any."""
-    grain = shared_from(function)
+    grain = read_shared_from(function)
     if grain is None or grain.least < 2:
         return []
     # extents of one array have a product that fits; times those of a domain they may not

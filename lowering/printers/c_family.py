@@ -58,7 +58,7 @@ from tilefuse.lowering.printers.pairs import PAIR_ROWS, ROW_ROWS, is_pair, print
 from tilefuse.lowering.printers.prelude import Prelude
 from tilefuse.lowering.printers.prints import print_print
 from tilefuse.lowering.printers.vectors import VECTOR_ROWS
-from tilefuse.lowering.symbols import function_name
+from tilefuse.lowering.symbols import c_function_name
 
 # A longer expression becomes a variable: it could not be read. What is stored may be longer, it ends there.
 _LONGEST_INLINE = 52
@@ -102,7 +102,7 @@ class FunctionPrinter(FunctionText):
             result = self.ctype(results[0]) if results else "void"
             inline = "kernel.inline" in function.attributes
             head = f"{self.language.inline_qualifier if inline else self.language.rare_qualifier} {result}"
-        signature = self._signature(f"{head} {function_name(name)}")
+        signature = self._signature(f"{head} {c_function_name(name)}")
         self.print_block(function.body.block)
         return "\n".join([*self._comment_lines(function, ""), signature, *self._lines, "}"])
 

@@ -7,8 +7,7 @@ from xdsl.ir import Attribute, Operation
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.elements import FLOATS
-
-IntRange = tuple[int, int]
+from tilefuse.dialects.img.integer_operations import IntRange as IntRange
 
 UNSIGNED = {1: "bool", 8: "unsigned char", 16: "unsigned short", 32: "unsigned int", 64: "unsigned long long"}
 SIGNED = {8: "signed char", 16: "short", 32: "int", 64: "long long"}
@@ -90,7 +89,7 @@ def register_type(type_: Attribute, op: Operation) -> str:
     raise PipelineError(f"{op.name}: the type {type_} cannot be printed as C", op)
 
 
-def storage_type(type_: Attribute, op: Operation) -> str:
+def c_storage_type(type_: Attribute, op: Operation) -> str:
     """The C type of an element in memory (i1 as a byte, narrow floats as integers of their bits)."""
     if isinstance(type_, IntegerType) and type_.width.data == 1:
         return "unsigned char"

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, MemRef
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.lowering.printers.memrefs import PRIVATE, SHARED, bytes_of, space_of, stored_to
+from tilefuse.lowering.printers.memrefs import PRIVATE, SHARED, memref_bytes, space_of, stored_to
 from tilefuse.targets.limits import MAX_THREADS_PER_BLOCK, STATIC_SHARED_LIMIT
 
 
@@ -44,7 +44,7 @@ class Grain(NamedTuple):
     """Arguments by number, each with the axis whose extent counts, or -1 where it is a number itself."""
 
 
-def shared_from(kernel: func.FuncOp | None) -> Grain | None:
+def read_shared_from(kernel: func.FuncOp | None) -> Grain | None:
     """The work from which on several threads share a kernel, `kernel.shared_from`; PipelineError if it is none."""
     attribute = kernel.attributes.get("kernel.shared_from") if kernel is not None else None
     if kernel is None or attribute is None:
@@ -137,7 +137,7 @@ def check_threads(kernel: func.FuncOp, places: Sequence[NestedOp]) -> None:
 def check_static_shared(kernel: func.FuncOp, places: Sequence[NestedOp]) -> None:
     """CUDA gives 48 KiB of shared memory to arrays of static size; more must be asked for at the launch."""
     arrays = {
-        place.op: bytes_of(place.op.memref.type, place.op)
+        place.op: memref_bytes(place.op.memref.type, place.op)
         for place in places
         if isinstance(place.op, memref.AllocaOp) and space_of(place.op.memref.type) == SHARED
     }

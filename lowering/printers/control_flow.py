@@ -14,12 +14,12 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.gpu_shuffle import ShuffleOp
 from tilefuse.dialects.nvvm import GridDepAction, GriddepcontrolOp
 from tilefuse.lowering.printers.c_types import SIGNED, width_of
-from tilefuse.lowering.printers.checks import constant_value, shared_from
+from tilefuse.lowering.printers.checks import constant_value, read_shared_from
 from tilefuse.lowering.printers.expr import ADD, CExpr
 from tilefuse.lowering.printers.function_text import FunctionText
 from tilefuse.lowering.printers.memory import memory_of, read_pointers
-from tilefuse.lowering.printers.readings import literal, signed
-from tilefuse.lowering.symbols import function_name
+from tilefuse.lowering.printers.readings import c_literal, read_signed
+from tilefuse.lowering.symbols import c_function_name
 
 LEVELS = tuple(f"{unit}_{axis}" for unit in ("block", "thread") for axis in "xyz")
 
@@ -61,7 +61,7 @@ def print_for(p: FunctionText, op: Operation) -> None:
 
 def _grain_factors(p: FunctionText, op: Operation) -> Sequence[CExpr]:
     """The numbers whose product is compared with the least work of `kernel.shared_from`."""
-    found, args = shared_from(p.function), p.function.body.block.args
+    found, args = read_shared_from(p.function), p.function.body.block.args
     factors = found.factors if found is not None else ()
     return [p.use(args[n]) if axis < 0 else memory_of(p, args[n], op).extents[axis] for n, axis in factors]
 
@@ -69,7 +69,7 @@ def _grain_factors(p: FunctionText, op: Operation) -> Sequence[CExpr]:
 def _count(p: FunctionText, value: SSAValue) -> CExpr:
     """The end of a loop, as something that is printed twice."""
     if (known := constant_value(value)) is not None:
-        return literal(known, 64)
+        return c_literal(known, 64)
     a = p.atom(p.use(value), value)
     p.set_value(value, a)
     return a
@@ -77,7 +77,7 @@ def _count(p: FunctionText, value: SSAValue) -> CExpr:
 
 def _bound(p: FunctionText, value: SSAValue) -> CExpr:
     a = p.use(value)
-    return a if isinstance(value.type, IndexType) else signed(a, width_of(value.type, p.op))
+    return a if isinstance(value.type, IndexType) else read_signed(a, width_of(value.type, p.op))
 
 
 def _print_hardware_loop(p: FunctionText, op: scf.ForOp, builtin: str) -> None:
@@ -191,7 +191,7 @@ def print_call(p: FunctionText, op: Operation) -> None:
             text = p.language.opaque(p.prelude, text, p.versions)
         args.append(text)
     p.flush_reads()
-    text = f"{function_name(callee)}({', '.join(args)})"
+    text = f"{c_function_name(callee)}({', '.join(args)})"
     if op.results and p.uses.get(op.results[0]):
         result = op.results[0]
         p.set_value(result, p.bind(CExpr(text, expr.POSTFIX, p.ctype(result.type)), result))

@@ -13,7 +13,7 @@ import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.nvvm import GridDepAction
 from tilefuse.lowering.printers.async_copies import cuda_copies
 from tilefuse.lowering.printers.atomics import cuda_atomics
-from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
+from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, c_storage_type, lanes, short_name
 from tilefuse.lowering.printers.checks import (
     block_threads,
     check_barriers,
@@ -28,7 +28,7 @@ from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.library import COMMON
 from tilefuse.lowering.printers.module_printer import ModulePrinter
 from tilefuse.lowering.printers.prelude import Prelude
-from tilefuse.lowering.printers.vector_types import Vector, wrapped
+from tilefuse.lowering.printers.vector_types import Vector, broken_lines
 
 
 def print_cuda(module: ModuleOp, *, index_bits: int = 32, kernel: str | None = None) -> str:
@@ -271,7 +271,7 @@ class Cuda(Language):
     def vector(self, type_: VectorType, op: Operation) -> Vector:
         """`float4` and its like; smaller elements lie in words of 32 bits."""
         n, element, short = lanes(type_, op, 16), type_.element_type, short_name(type_, op)
-        t, size = storage_type(element, op), byte_size(element, op)
+        t, size = c_storage_type(element, op), byte_size(element, op)
         params, values = [f"{t} a{i}" for i in range(n)], [f"a{i}" for i in range(n)]
         words: tuple[str, ...] = ()
         more: dict[str, Helper] = {}
@@ -292,7 +292,7 @@ class Cuda(Language):
             placed = [" | ".join(_placed(a, 8 * size * i) for i, a in enumerate(group)) for group in groups]
             make = f"\n  return {_of_words(ctype, placed)};\n}}"
             if low_ends:
-                head = wrapped(f"{ctype} join_{short}(", [f"unsigned int {value}" for value in values], ") {")
+                head = broken_lines(f"{ctype} join_{short}(", [f"unsigned int {value}" for value in values], ") {")
                 joined = [_joined(group, size) for group in groups]
                 more["join"] = Helper(f"{head}\n  return {_of_words(ctype, joined)};\n}}")
             factor = {1: "0x01010101u", 2: "0x10001u", 4: "1u"}[size]
@@ -304,7 +304,7 @@ class Cuda(Language):
             "type": Helper(""),
             "load": Helper(f"{ctype} load_{short}(const {t}* p) {{ {load} }}"),
             "store": Helper(f"void store_{short}({t}* p, {ctype} v) {{ {store} }}"),
-            "make": Helper(wrapped(f"{ctype} make_{short}(", params, ") {") + make),
+            "make": Helper(broken_lines(f"{ctype} make_{short}(", params, ") {") + make),
             "splat": Helper(f"{ctype} splat_{short}({t} a) {{{splat}"),
         }
         more["store_if"] = store_if(short, t, ctype)

@@ -84,7 +84,7 @@ def derived(
     )
 
 
-def binary(
+def c_binary(
     a: CExpr,
     op: str,
     b: CExpr,
@@ -126,7 +126,7 @@ def call(
     return derived(f"{function}({', '.join(a.text for a in args)})", POSTFIX, ctype, args, interval, cheap=cheap)
 
 
-def cast(ctype: str, a: CExpr, interval: IntRange | None = None, *, cheap: bool | None = None) -> CExpr:
+def c_cast(ctype: str, a: CExpr, interval: IntRange | None = None, *, cheap: bool | None = None) -> CExpr:
     """`(ctype)a`."""
     return derived(f"({ctype}){a.wrapped(UNARY)}", UNARY, ctype, (a,), interval, cheap=cheap)
 

@@ -43,7 +43,7 @@ from tilefuse.lowering.printers.c_types import (
 )
 from tilefuse.lowering.printers.expr import ADD, EQ, MUL, PRIMARY, REL, UNARY, CExpr
 from tilefuse.lowering.printers.function_text import FunctionText, Row
-from tilefuse.lowering.printers.readings import literal, signed, unsigned
+from tilefuse.lowering.printers.readings import c_literal, read_signed, read_unsigned
 from tilefuse.lowering.printers.vectors import lanes_computed
 
 # --- constants ----------------------------------------------------------------------------------------------
@@ -65,14 +65,14 @@ def _scalar_constant(p: FunctionText, op: Operation, type_: Attribute, value: An
     if is_float(type_):
         return float_literal(p, float(value), type_)
     if isinstance(type_, IndexType):
-        a = literal(int(value), 64)
+        a = c_literal(int(value), 64)
         return CExpr(a.text, a.prec, "idx", None, int(value))
     width = width_of(type_, op)
     if width == 1:
         return CExpr("true" if value else "false", PRIMARY, "bool", (int(bool(value)),) * 2)
     low = signed_range(width)[0]
-    # One meaning for -1 and 255 of an i8; `signed` and `unsigned` choose the text.
-    return literal((int(value) - low) % 2**width + low, width)
+    # One meaning for -1 and 255 of an i8; `read_signed` and `read_unsigned` choose the text.
+    return c_literal((int(value) - low) % 2**width + low, width)
 
 
 def float_literal(p: FunctionText, value: float, type_: Attribute) -> CExpr:
@@ -102,7 +102,7 @@ def _bits_of(text: str, code: str) -> bytes | None:
 # --- arithmetic ---------------------------------------------------------------------------------------------
 
 
-def rounded(p: FunctionText, a: CExpr, type_: Attribute, op: Operation) -> CExpr:
+def round_narrow(p: FunctionText, a: CExpr, type_: Attribute, op: Operation) -> CExpr:
     """`a` rounded to the type if it is a narrow float."""
     return expr.call(p.library(f"round_{short_name(type_, op)}"), (a,), "float") if is_narrow_float(type_) else a
 
@@ -122,8 +122,8 @@ def _binary(symbol: str, prec: int) -> Row:
         a, b = (p.use(operand) for operand in op.operands)
         kind = f"strict_{op.name.removeprefix('arith.')[:3]}_{'f64' if ctype == 'double' else 'f32'}"
         if is_strict(op) and kind in p.language.library:
-            return rounded(p, expr.call(p.library(kind), (a, b), ctype), op.results[0].type, op)
-        return rounded(p, expr.binary(a, symbol, b, prec, ctype, cheap=False), op.results[0].type, op)
+            return round_narrow(p, expr.call(p.library(kind), (a, b), ctype), op.results[0].type, op)
+        return round_narrow(p, expr.c_binary(a, symbol, b, prec, ctype, cheap=False), op.results[0].type, op)
 
     return row
 
@@ -164,7 +164,7 @@ def _math(function: str, *, exact: bool = False) -> Row:
         else:
             called = p.math(function if ctype == "double" else f"{function}f")
         result = expr.call(called, args, ctype)
-        return result if exact else rounded(p, result, op.results[0].type, op)
+        return result if exact else round_narrow(p, result, op.results[0].type, op)
 
     return row
 
@@ -184,7 +184,7 @@ def _sqrt(p: FunctionText, op: Operation) -> CExpr:
 
 def _rsqrt(p: FunctionText, op: Operation) -> CExpr:
     ctype = _ctype(op)
-    return rounded(p, p.language.rsqrt(p.prelude, p.use(op.operands[0]), ctype), op.results[0].type, op)
+    return round_narrow(p, p.language.rsqrt(p.prelude, p.use(op.operands[0]), ctype), op.results[0].type, op)
 
 
 # --- comparison ---------------------------------------------------------------------------------------------
@@ -198,18 +198,18 @@ def _compare(p: FunctionText, op: Operation) -> CExpr:
         return CExpr("true" if predicate else "false", PRIMARY, "bool", (int(predicate > 0),) * 2)
     row = OF_FLOATS[predicate]
     if row.negated:
-        return expr.unary("!", expr.binary(a, row.c, b, REL, "bool", cheap=False), "bool", (0, 1))
+        return expr.unary("!", expr.c_binary(a, row.c, b, REL, "bool", cheap=False), "bool", (0, 1))
     if row.c:
-        return expr.binary(a, row.c, b, EQ if row.c in ("==", "!=") else REL, "bool", (0, 1), cheap=False)
+        return expr.c_binary(a, row.c, b, EQ if row.c in ("==", "!=") else REL, "bool", (0, 1), cheap=False)
     # The rest mention an operand twice.
     a, b = p.atom(a, x), p.atom(b, y)
-    less = expr.binary(a, "<", b, REL, "bool", cheap=False)
-    greater = expr.binary(a, ">", b, REL, "bool", cheap=False)
-    differ = expr.binary(less, "|", greater, expr.BITOR, "bool", (0, 1))
-    nan = expr.binary(
-        expr.binary(a, "!=", a, EQ, "bool", cheap=False),
+    less = expr.c_binary(a, "<", b, REL, "bool", cheap=False)
+    greater = expr.c_binary(a, ">", b, REL, "bool", cheap=False)
+    differ = expr.c_binary(less, "|", greater, expr.BITOR, "bool", (0, 1))
+    nan = expr.c_binary(
+        expr.c_binary(a, "!=", a, EQ, "bool", cheap=False),
         "|",
-        expr.binary(b, "!=", b, EQ, "bool", cheap=False),
+        expr.c_binary(b, "!=", b, EQ, "bool", cheap=False),
         expr.BITOR,
         "bool",
         (0, 1),
@@ -230,9 +230,9 @@ def _from_int(reading: Any) -> Row:
             # A float does not hold these, and rounding twice may be wrong; a double holds 32 bits.
             name = short_name(result, op)
             if width == 32:
-                return expr.call(p.library(f"round_{name}_f64"), (expr.cast("double", a, cheap=False),), "float")
-            return expr.call(p.library(f"{'s' if reading is signed else 'u'}64_to_{name}"), (a,), "float")
-        return rounded(p, expr.cast(_ctype(op), a, cheap=False), result, op)
+                return expr.call(p.library(f"round_{name}_f64"), (expr.c_cast("double", a, cheap=False),), "float")
+            return expr.call(p.library(f"{'s' if reading is read_signed else 'u'}64_to_{name}"), (a,), "float")
+        return round_narrow(p, expr.c_cast(_ctype(op), a, cheap=False), result, op)
 
     return row
 
@@ -243,14 +243,14 @@ def _to_int(reading: Any) -> Row:
     def row(p: FunctionText, op: Operation) -> CExpr:
         width = width_of(op.results[0].type, op)
         source = "f64" if isinstance(op.operands[0].type, Float64Type) else "f32"
-        sign = "s" if reading is signed else "u"
+        sign = "s" if reading is read_signed else "u"
         if width == 1:
             raise PipelineError(f"{op.name} to i1 is not printed; compare instead", op)
-        ctype = (SIGNED if reading is signed else UNSIGNED)[width]
-        interval = (signed_range if reading is signed else unsigned_range)(width)
+        ctype = (SIGNED if reading is read_signed else UNSIGNED)[width]
+        interval = (signed_range if reading is read_signed else unsigned_range)(width)
         a = p.use(op.operands[0])
         if "kernel.fits" in op.attributes:
-            return expr.cast(ctype, a, interval, cheap=False)
+            return expr.c_cast(ctype, a, interval, cheap=False)
         return expr.call(p.library(f"{source}_to_{sign}{width}"), (a,), ctype, interval)
 
     return row
@@ -258,7 +258,7 @@ def _to_int(reading: Any) -> Row:
 
 def _extend(p: FunctionText, op: Operation) -> CExpr:
     a = p.use(op.operands[0])
-    return expr.cast("double", a, cheap=False) if _ctype(op) == "double" else a
+    return expr.c_cast("double", a, cheap=False) if _ctype(op) == "double" else a
 
 
 def _truncate(p: FunctionText, op: Operation) -> CExpr:
@@ -267,7 +267,7 @@ def _truncate(p: FunctionText, op: Operation) -> CExpr:
     if is_narrow_float(result):
         kind = short_name(result, op)
         return expr.call(p.library(f"round_{kind}_f64" if double else f"round_{kind}"), (a,), _ctype(op))
-    return expr.cast("float", a, cheap=False)
+    return expr.c_cast("float", a, cheap=False)
 
 
 def _bitcast(p: FunctionText, op: Operation) -> CExpr:
@@ -277,7 +277,7 @@ def _bitcast(p: FunctionText, op: Operation) -> CExpr:
             raise PipelineError(f"arith.bitcast between {source} and {result} is not printed", op)
     a = p.use(op.operands[0])
     if isinstance(source, IntegerType):
-        a = unsigned(a, width_of(source, op))
+        a = read_unsigned(a, width_of(source, op))
     if source == result or (isinstance(source, IntegerType) and isinstance(result, IntegerType)):
         return a
     ctype = register_type(result, op)
@@ -312,10 +312,10 @@ FLOAT_ROWS: dict[str, Row] = {
     "arith.minimumf": _library_float("minimum"),
     "arith.maximumf": _library_float("maximum"),
     "arith.cmpf": _compare,
-    "arith.sitofp": _from_int(signed),
-    "arith.uitofp": _from_int(unsigned),
-    "arith.fptosi": _to_int(signed),
-    "arith.fptoui": _to_int(unsigned),
+    "arith.sitofp": _from_int(read_signed),
+    "arith.uitofp": _from_int(read_unsigned),
+    "arith.fptosi": _to_int(read_signed),
+    "arith.fptoui": _to_int(read_unsigned),
     "arith.extf": _extend,
     "arith.truncf": _truncate,
     "arith.bitcast": _bitcast,

@@ -20,11 +20,11 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.lowering.printers.c_types import (
     SIGNED,
     UNSIGNED,
+    c_storage_type,
     is_narrow_float,
     promotes_to_int,
     register_type,
     signed_range,
-    storage_type,
     type_range,
     unsigned_range,
     width_of,
@@ -34,7 +34,7 @@ from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.memrefs import PrintedMemRef
 from tilefuse.lowering.printers.names import ScopedNames
 from tilefuse.lowering.printers.prelude import Prelude
-from tilefuse.lowering.printers.readings import unsigned
+from tilefuse.lowering.printers.readings import read_unsigned
 from tilefuse.lowering.printers.vector_types import Vector
 
 
@@ -91,7 +91,7 @@ class FunctionText(ABC):
         """The expression of a value for a variable or an element of the value's C type."""
         a = self.use(value)
         if isinstance(a.const, int) and isinstance(value.type, IntegerType) and a.ctype != "bool":
-            return unsigned(a, width_of(value.type, self.op))
+            return read_unsigned(a, width_of(value.type, self.op))
         return a
 
     def ctype(self, type_: Attribute) -> str:
@@ -102,7 +102,7 @@ class FunctionText(ABC):
 
     def storage(self, type_: Attribute) -> str:
         """The C type of an element in memory."""
-        return self.ctype(type_) if isinstance(type_, VectorType) else storage_type(type_, self.op)
+        return self.ctype(type_) if isinstance(type_, VectorType) else c_storage_type(type_, self.op)
 
     def vector(self, type_: Attribute, op: Operation) -> Vector:
         """The spelling of a vector type; its definition will be printed."""

@@ -41,7 +41,7 @@ from tilefuse.lowering.printers.expr import (
     CExpr,
 )
 from tilefuse.lowering.printers.function_text import FunctionText, Row
-from tilefuse.lowering.printers.readings import PRECEDENCE, literal, modular, signed, unsigned
+from tilefuse.lowering.printers.readings import PRECEDENCE, c_literal, modular, read_signed, read_unsigned
 from tilefuse.lowering.printers.vectors import lanes_computed
 
 
@@ -49,15 +49,15 @@ def _read(p: FunctionText, value: SSAValue, op: Operation, reading: Callable[[CE
     """An operand as signed or unsigned; an index is signed already, and `uidx` when unsigned."""
     a = p.use(value)
     if isinstance(value.type, IndexType):
-        if reading is signed or (isinstance(a.const, int) and a.const >= 0):
+        if reading is read_signed or (isinstance(a.const, int) and a.const >= 0):
             return a
-        return expr.cast("uidx", a)
+        return expr.c_cast("uidx", a)
     return reading(a, width_of(value.type, op))
 
 
 def _as_index(a: CExpr, reading: Callable[[CExpr, int], CExpr]) -> CExpr:
     """The result of an operation on index; computed as `uidx`, it becomes signed again."""
-    return a if reading is signed else expr.cast("idx", a)
+    return a if reading is read_signed else expr.c_cast("idx", a)
 
 
 def _is_bool(type_: Attribute) -> bool:
@@ -80,11 +80,11 @@ def _arithmetic(symbol: str) -> Row:
         type_ = op.results[0].type
         if isinstance(type_, IndexType):
             if symbol == "+" and isinstance(b.const, int) and b.const < 0:
-                return expr.binary(a, "-", literal(-b.const, 64), ADD, "idx")
-            return expr.binary(a, symbol, b, PRECEDENCE[symbol], "idx")
+                return expr.c_binary(a, "-", c_literal(-b.const, 64), ADD, "idx")
+            return expr.c_binary(a, symbol, b, PRECEDENCE[symbol], "idx")
         if _is_bool(type_):
             same = symbol == "*"
-            return expr.binary(a, "&" if same else "!=", b, BITAND if same else EQ, "bool", (0, 1))
+            return expr.c_binary(a, "&" if same else "!=", b, BITAND if same else EQ, "bool", (0, 1))
         return modular(a, symbol, b, width_of(type_, op))
 
     return row
@@ -97,15 +97,18 @@ def _bitwise(symbol: str) -> Row:
         type_ = op.results[0].type
         if _is_bool(type_):
             return _logical(p, op, symbol, prec)
-        a, b = (_read(p, operand, op, signed if isinstance(type_, IndexType) else unsigned) for operand in op.operands)
+        a, b = (
+            _read(p, operand, op, read_signed if isinstance(type_, IndexType) else read_unsigned)
+            for operand in op.operands
+        )
         if isinstance(type_, IndexType):
-            return expr.binary(a, symbol, b, prec, "idx")
+            return expr.c_binary(a, symbol, b, prec, "idx")
         highs = a.interval()[1], b.interval()[1]
         high = min(highs) if symbol == "&" else 2 ** max(highs).bit_length() - 1
         ctype = (
             "int" if promotes_to_int(a.ctype) and promotes_to_int(b.ctype) else UNSIGNED[max(width_of(type_, op), 32)]
         )
-        return expr.binary(a, symbol, b, prec, ctype, (0, high))
+        return expr.c_binary(a, symbol, b, prec, ctype, (0, high))
 
     return row
 
@@ -119,10 +122,10 @@ def _logical(p: FunctionText, op: Operation, symbol: str, prec: int) -> CExpr:
     if symbol == "^":
         if b.text == "true":
             return expr.unary("!", a, "bool", (0, 1))
-        return expr.binary(a, "!=", b, EQ, "bool", (0, 1))
+        return expr.c_binary(a, "!=", b, EQ, "bool", (0, 1))
     if a.cheap and b.cheap and not (a.reads or b.reads) and not (p.language.computes_vectors and _is_vectorised(op)):
-        return expr.binary(a, symbol * 2, b, LAND if symbol == "&" else LOR, "bool", (0, 1))
-    return expr.binary(a, symbol, b, prec, "bool", (0, 1))
+        return expr.c_binary(a, symbol * 2, b, LAND if symbol == "&" else LOR, "bool", (0, 1))
+    return expr.c_binary(a, symbol, b, prec, "bool", (0, 1))
 
 
 def _is_vectorised(op: Operation) -> bool:
@@ -135,32 +138,32 @@ def _is_vectorised(op: Operation) -> bool:
 
 def _shift_left(p: FunctionText, op: Operation) -> CExpr:
     _no_bool(op)
-    a, by = p.use(op.operands[0]), _read(p, op.operands[1], op, unsigned)
+    a, by = p.use(op.operands[0]), _read(p, op.operands[1], op, read_unsigned)
     type_ = op.results[0].type
     if isinstance(type_, IndexType):
-        return expr.binary(a, "<<", by, SHIFT, "idx")
+        return expr.c_binary(a, "<<", by, SHIFT, "idx")
     wide = UNSIGNED[max(width_of(type_, op), 32)]
     low, high = a.interval()
     if isinstance(by.const, int) and low >= 0 and high << by.const < 2**31 and promotes_to_int(a.ctype):
-        return expr.binary(a, "<<", by, SHIFT, "int", (low << by.const, high << by.const))
+        return expr.c_binary(a, "<<", by, SHIFT, "int", (low << by.const, high << by.const))
     if a.ctype != wide:
-        a = expr.cast(wide, a)
-    return expr.binary(a, "<<", by, SHIFT, wide)
+        a = expr.c_cast(wide, a)
+    return expr.c_binary(a, "<<", by, SHIFT, wide)
 
 
 def _shift_right(reading: Callable[[CExpr, int], CExpr]) -> Row:
     def row(p: FunctionText, op: Operation) -> CExpr:
         _no_bool(op)
-        a, by = _read(p, op.operands[0], op, reading), _read(p, op.operands[1], op, unsigned)
+        a, by = _read(p, op.operands[0], op, reading), _read(p, op.operands[1], op, read_unsigned)
         if isinstance(op.results[0].type, IndexType):
-            return _as_index(expr.binary(a, ">>", by, SHIFT, "idx"), reading)
+            return _as_index(expr.c_binary(a, ">>", by, SHIFT, "idx"), reading)
         low, high = a.interval()
         if _promoted(a) not in (SIGNED[64], UNSIGNED[64]) and by.interval()[1] >= 32:
             # a number of 64 bits whose text is an int, as a small constant's is: C shifts that by less than 32
-            a = expr.cast(SIGNED[64], a, (low, high))
+            a = expr.c_cast(SIGNED[64], a, (low, high))
         if isinstance(by.const, int):
             low, high = low >> by.const, high >> by.const
-        return expr.binary(a, ">>", by, SHIFT, _promoted(a), (min(low, 0), max(high, 0)))
+        return expr.c_binary(a, ">>", by, SHIFT, _promoted(a), (min(low, 0), max(high, 0)))
 
     return row
 
@@ -181,7 +184,7 @@ def _division(symbol: str, reading: Callable[[CExpr, int], CExpr]) -> Row:
         _no_bool(op)
         a, b = (_read(p, operand, op, reading) for operand in op.operands)
         if isinstance(op.results[0].type, IndexType):
-            return _as_index(expr.binary(a, symbol, b, MUL, "idx"), reading)
+            return _as_index(expr.c_binary(a, symbol, b, MUL, "idx"), reading)
         low, high = (b if symbol == "%" else a).interval()
         size = max(-low, high)
         # The remainder is smaller than the divisor and has the sign of the dividend.
@@ -189,7 +192,7 @@ def _division(symbol: str, reading: Callable[[CExpr, int], CExpr]) -> Row:
         ctype = _promoted(a, b)
         bounds = type_range(ctype)
         interval = max(interval[0], bounds[0]), min(interval[1], bounds[1])
-        return expr.binary(a, symbol, b, MUL, ctype, interval)
+        return expr.c_binary(a, symbol, b, MUL, ctype, interval)
 
     return row
 
@@ -197,13 +200,13 @@ def _division(symbol: str, reading: Callable[[CExpr, int], CExpr]) -> Row:
 def _floor_division(p: FunctionText, op: Operation) -> CExpr:
     """Print a floor division: by a power of two a shift."""
     _no_bool(op)
-    a, b = (_read(p, operand, op, signed) for operand in op.operands)
+    a, b = (_read(p, operand, op, read_signed) for operand in op.operands)
     type_ = op.results[0].type
     if isinstance(b.const, int) and b.const > 0 and b.const & (b.const - 1) == 0:
-        shift = literal(b.const.bit_length() - 1, 32)
+        shift = c_literal(b.const.bit_length() - 1, 32)
         ctype = "idx" if isinstance(type_, IndexType) else _promoted(a)
-        return a if shift.const == 0 else expr.binary(a, ">>", shift, SHIFT, ctype, a.range)
-    return _library_int(p, "floordiv", type_, op, signed, (a, b))
+        return a if shift.const == 0 else expr.c_binary(a, ">>", shift, SHIFT, ctype, a.range)
+    return _library_int(p, "floordiv", type_, op, read_signed, (a, b))
 
 
 def _library_int(
@@ -217,10 +220,10 @@ def _library_int(
 ) -> CExpr:
     """A call of the helper of this kind for the type: `min_u8`, `floordiv_idx`, `abs_s32`."""
     if isinstance(type_, IndexType):
-        suffix = "idx" if reading is signed else "uidx"
+        suffix = "idx" if reading is read_signed else "uidx"
         return _as_index(expr.call(p.library(f"{kind}_{suffix}"), args, suffix, cheap=True), reading)
     width = width_of(type_, op)
-    suffix, ctype = (f"s{width}", SIGNED[width]) if reading is signed else (f"u{width}", UNSIGNED[width])
+    suffix, ctype = (f"s{width}", SIGNED[width]) if reading is read_signed else (f"u{width}", UNSIGNED[width])
     return expr.call(p.library(f"{kind}_{suffix}"), args, ctype, interval, cheap=True)
 
 
@@ -246,13 +249,13 @@ def _compare(p: FunctionText, op: Operation) -> CExpr:
     type_ = op.operands[0].type
     equation = row.name in ("eq", "ne")
     if not equation:
-        reading = signed if row.signed else unsigned
+        reading = read_signed if row.signed else read_unsigned
         a, b = (_read(p, operand, op, reading) for operand in op.operands)
     else:
         a, b = _same_reading(p, op, op.operands[0], op.operands[1], type_)
         if _may_be_clamped(p, op, a, b):
-            a, b = expr.call(p.library("bits_apart"), (a, b), "unsigned int"), literal(0, 32)
-    return expr.binary(a, row.c, b, EQ if equation else REL, "bool", (0, 1))
+            a, b = expr.call(p.library("bits_apart"), (a, b), "unsigned int"), c_literal(0, 32)
+    return expr.c_binary(a, row.c, b, EQ if equation else REL, "bool", (0, 1))
 
 
 def _may_be_clamped(p: FunctionText, op: Operation, a: CExpr, b: CExpr) -> bool:
@@ -274,9 +277,9 @@ def _same_reading(p: FunctionText, op: Operation, x: SSAValue, y: SSAValue, type
     if isinstance(type_, IndexType):
         return a, b
     width = width_of(type_, op)
-    if width > 1 and signed(a, width).text == a.text and signed(b, width).text == b.text:
+    if width > 1 and read_signed(a, width).text == a.text and read_signed(b, width).text == b.text:
         return a, b
-    return unsigned(a, width), unsigned(b, width)
+    return read_unsigned(a, width), read_unsigned(b, width)
 
 
 def _select(p: FunctionText, op: Operation) -> CExpr:
@@ -313,10 +316,10 @@ def _extend(reading: Callable[[CExpr, int], CExpr]) -> Row:
         a = _read(p, op.operands[0], op, reading)
         width = width_of(op.results[0].type, op)
         if isinstance(a.const, int):
-            return literal(a.const, width)
+            return c_literal(a.const, width)
         if width < 64:
             return a
-        return expr.cast((SIGNED if reading is signed else UNSIGNED)[64], a, a.interval())
+        return expr.c_cast((SIGNED if reading is read_signed else UNSIGNED)[64], a, a.interval())
 
     return row
 
@@ -325,12 +328,12 @@ def _truncate(p: FunctionText, op: Operation) -> CExpr:
     a = p.use(op.operands[0])
     width = width_of(op.results[0].type, op)
     if isinstance(a.const, int):
-        return literal(a.const % 2**width, width)
+        return c_literal(a.const % 2**width, width)
     if width == 1:
-        bit = expr.binary(a, "&", literal(1, 32), BITAND, a.ctype, (0, 1))
-        return expr.binary(bit, "!=", literal(0, 32), EQ, "bool", (0, 1))
+        bit = expr.c_binary(a, "&", c_literal(1, 32), BITAND, a.ctype, (0, 1))
+        return expr.c_binary(bit, "!=", c_literal(0, 32), EQ, "bool", (0, 1))
     if a.ctype in (SIGNED[64], UNSIGNED[64]):
-        return expr.cast(UNSIGNED[32], a)
+        return expr.c_cast(UNSIGNED[32], a)
     # The upper bits stay until something looks at them.
     return a
 
@@ -338,28 +341,28 @@ def _truncate(p: FunctionText, op: Operation) -> CExpr:
 def _index_cast(p: FunctionText, op: Operation) -> CExpr:
     value, result = op.operands[0], op.results[0]
     if isinstance(result.type, IndexType):
-        a = _read(p, value, op, signed)
+        a = _read(p, value, op, read_signed)
         small = promotes_to_int(a.ctype)
         if isinstance(a.const, int) or (small and p.index_bits == 32):
             return CExpr(a.text, a.prec, "idx", None, a.const, a.reads, a.cheap, a.mutable)
-        return expr.cast("idx", a)
+        return expr.c_cast("idx", a)
     a, width = p.use(value), width_of(result.type, op)
     if isinstance(a.const, int):
         low = signed_range(width)[0]
-        return literal((a.const - low) % 2**width + low, width)
+        return c_literal((a.const - low) % 2**width + low, width)
     if width == 1:
         raise PipelineError("arith.index_cast to i1 is not printed; compare instead", op)
     if width == 64:
-        return expr.cast(SIGNED[64], a)
+        return expr.c_cast(SIGNED[64], a)
     if p.index_bits == 64:
-        return expr.cast("int", a, expr.INT_RANGE)
+        return expr.c_cast("int", a, expr.INT_RANGE)
     return CExpr(a.text, a.prec, "int", expr.INT_RANGE, None, a.reads, a.cheap, a.mutable)
 
 
 def _count_bits(kind: str) -> Row:
     def row(p: FunctionText, op: Operation) -> CExpr:
         _no_bool(op)
-        a = _read(p, op.operands[0], op, unsigned)
+        a = _read(p, op.operands[0], op, read_unsigned)
         type_ = op.results[0].type
         if isinstance(type_, IndexType):
             raise PipelineError(f"{op.name} on index is not printed; cast to i32 or i64 first", op)
@@ -379,7 +382,7 @@ _OPERATORS: dict[str, Callable[[str, Callable[[CExpr, int], CExpr]], Row]] = {
 
 
 def _printed(row: IntegerOperation) -> Row:
-    reading = signed if row.reading is Reading.SIGNED else unsigned
+    reading = read_signed if row.reading is Reading.SIGNED else read_unsigned
     return _helper(row, reading) if row.body else _OPERATORS[row.c](row.c, reading)
 
 
@@ -388,8 +391,8 @@ INTEGER_ROWS: dict[str, Row] = {
     "arith.floordivsi": _floor_division,
     "arith.cmpi": _compare,
     "arith.select": _select,
-    "arith.extsi": _extend(signed),
-    "arith.extui": _extend(unsigned),
+    "arith.extsi": _extend(read_signed),
+    "arith.extui": _extend(read_unsigned),
     "arith.trunci": _truncate,
     "arith.index_cast": _index_cast,
     "math.ctlz": _count_bits("clz"),

@@ -16,16 +16,16 @@ from tilefuse.dialects.memref_prefetch import PrefetchOp
 from tilefuse.lowering.printers.c_types import (
     UNSIGNED,
     byte_size,
+    c_storage_type,
     is_narrow_float,
     lanes,
     register_type,
     short_name,
-    storage_type,
 )
 from tilefuse.lowering.printers.expr import ADD, EQ, MUL, POSTFIX, CExpr
 from tilefuse.lowering.printers.function_text import FunctionText, Row
 from tilefuse.lowering.printers.memrefs import PRIVATE, SHARED, PrintedMemRef, space_of
-from tilefuse.lowering.printers.readings import literal
+from tilefuse.lowering.printers.readings import c_literal
 from tilefuse.lowering.printers.vectors import is_mask
 from tilefuse.lowering.printers.words import word_width
 
@@ -60,11 +60,11 @@ def parameter(p: FunctionText, value: BlockArgument, written: bool) -> list[str]
         text.append(f"idx {size}")
         return expr.name(size, "idx")
 
-    extents = [dynamic("n", d) if n == DYNAMIC_INDEX else literal(n, 64) for d, n in enumerate(shape)]
+    extents = [dynamic("n", d) if n == DYNAMIC_INDEX else c_literal(n, 64) for d, n in enumerate(shape)]
     if strides is None:
         steps = [_product(extents[d + 1 :]) for d in range(len(shape))]
     else:
-        steps = [dynamic("s", d) if s is None else literal(s, 64) for d, s in enumerate(strides)]
+        steps = [dynamic("s", d) if s is None else c_literal(s, 64) for d, s in enumerate(strides)]
     p.memories[value] = PrintedMemRef(name, type_, tuple(extents), tuple(steps), tuple(passed), read_only=not written)
     return text
 
@@ -80,7 +80,7 @@ def _strides(type_: MemRefType[Any], op: Operation) -> Sequence[int | None] | No
 
 
 def _product(sizes: Iterable[CExpr]) -> CExpr:
-    result = literal(1, 64)
+    result = c_literal(1, 64)
     for size in sizes:
         result = _times(result, size)
     return result
@@ -106,7 +106,7 @@ def _pointer_to_row(p: FunctionText, type_: MemRefType[Any], declarator: str) ->
 
 def _declare(p: FunctionText, value: SSAValue, name: str, wide: bool = False) -> None:
     type_ = as_type(MemRefType[Any], value.type)
-    extents = tuple(literal(n, 64) for n in type_.get_shape())
+    extents = tuple(c_literal(n, 64) for n in type_.get_shape())
     p.memories[value] = PrintedMemRef(name, type_, extents, None, (name,), wide)
 
 
@@ -176,8 +176,8 @@ def _times(a: CExpr, b: CExpr) -> CExpr:
     if b.const == 0 or a.const == 1:
         return b
     if isinstance(a.const, int) and isinstance(b.const, int):
-        return literal(a.const * b.const, 64)
-    return expr.binary(a, "*", b, MUL, "idx")
+        return c_literal(a.const * b.const, 64)
+    return expr.c_binary(a, "*", b, MUL, "idx")
 
 
 def _plus(a: CExpr, b: CExpr) -> CExpr:
@@ -186,7 +186,7 @@ def _plus(a: CExpr, b: CExpr) -> CExpr:
     if b.const == 0:
         return a
     if isinstance(b.const, int) and b.const < 0:
-        return expr.binary(a, "-", literal(-b.const, 64), ADD, "idx")
+        return expr.c_binary(a, "-", c_literal(-b.const, 64), ADD, "idx")
     # Sums of addresses need no order, so no parentheses on the right.
     return expr.derived(f"{a.wrapped(ADD)} + {b.wrapped(ADD)}", ADD, "idx", (a, b))
 
@@ -197,9 +197,9 @@ def element(p: FunctionText, value: SSAValue, indices: Iterable[SSAValue], op: O
     where = [p.use(index) for index in indices]
     ctype = UNSIGNED[32] if memory.wide else p.storage(memory.type.element_type)
     if memory.strides is None:
-        text = memory.name + "".join(f"[{index.text}]" for index in where or [literal(0, 64)])
+        text = memory.name + "".join(f"[{index.text}]" for index in where or [c_literal(0, 64)])
         return expr.derived(text, POSTFIX, ctype, where, cheap=False)
-    offset = literal(0, 64)
+    offset = c_literal(0, 64)
     for index, stride in zip(where, memory.strides, strict=True):
         offset = _plus(offset, _times(index, stride))
     return expr.derived(f"{memory.name}[{offset.text}]", POSTFIX, ctype, (offset,), cheap=False)
@@ -214,7 +214,7 @@ def _load(p: FunctionText, op: Operation) -> CExpr:
     type_ = op.res.type
     a = _reading(element(p, op.memref, op.indices, op))
     if isinstance(type_, IntegerType) and type_.width.data == 1:
-        return expr.binary(a, "!=", literal(0, 32), EQ, "bool", (0, 1))
+        return expr.c_binary(a, "!=", c_literal(0, 32), EQ, "bool", (0, 1))
     if is_narrow_float(type_):
         return expr.call(p.library(f"{short_name(type_, op)}_to_f32"), (a,), register_type(type_, op))
     return a
@@ -226,7 +226,7 @@ def print_store(p: FunctionText, op: Operation) -> None:
     target = element(p, op.memref, op.indices, op)
     value = p.converted(op.value)
     if is_narrow_float(op.value.type):
-        bits = storage_type(op.value.type, op)
+        bits = c_storage_type(op.value.type, op)
         value = expr.call(p.library(f"f32_to_{short_name(op.value.type, op)}"), (value,), bits)
     p.flush_reads()
     p.line(f"{target.text} = {value.text};")

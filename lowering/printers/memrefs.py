@@ -44,12 +44,12 @@ def space_of(type_: Attribute) -> int:
     return space.value.data if isinstance(space, IntegerAttr) else 0
 
 
-def bytes_of(type_: MemRefType[Any], op: Operation) -> int:
+def memref_bytes(type_: MemRefType[Any], op: Operation) -> int:
     """Bytes of a memref of static shape."""
     return prod(type_.get_shape()) * byte_size(type_.element_type, op)
 
 
-def root(value: SSAValue) -> SSAValue:
+def root_memref(value: SSAValue) -> SSAValue:
     """The memref that a view is a view of."""
     while isinstance(owner := value.owner, memref.ViewOp):
         value = owner.source
@@ -77,10 +77,10 @@ def written_arguments(function: func.FuncOp, functions: Mapping[str, func.FuncOp
     found: set[SSAValue] = set()
     for op in operations_in(function):
         if (target := stored_to(op)) is not None:
-            found.add(root(target))
+            found.add(root_memref(target))
         elif type(op) is func.CallOp:
             callee = functions.get(op.callee.string_value())
             if callee is not None and callee is not function:
                 inner = written_arguments(callee, functions)
-                found.update(root(operand) for i, operand in enumerate(op.operands) if i in inner)
+                found.update(root_memref(operand) for i, operand in enumerate(op.operands) if i in inner)
     return frozenset(value.index for value in found if isinstance(value, BlockArgument))

@@ -69,7 +69,7 @@ def _sum(symbol: str, wrapping: str) -> Row:
     def row(p: FunctionText, op: Operation) -> CExpr:
         a, b = _operands(p, op)
         if _no_wrap(op):
-            return expr.binary(a, symbol, b, ADD, _WORD)
+            return expr.c_binary(a, symbol, b, ADD, _WORD)
         return expr.call(wrapping, (a, b), _WORD)
 
     return row
@@ -80,14 +80,14 @@ def _product(p: FunctionText, op: Operation) -> CExpr:
     if _no_wrap(op):
         for factor, other in ((_splat(op.operands[1]), a), (_splat(op.operands[0]), b)):
             if factor is not None:
-                return expr.binary(other, "*", _literal(factor), MUL, _WORD)
+                return expr.c_binary(other, "*", _literal(factor), MUL, _WORD)
     return expr.call(_helper(p, "mul_u16x2"), (a, b), _WORD)
 
 
 def _bitwise(symbol: str, prec: int) -> Row:
     def row(p: FunctionText, op: Operation) -> CExpr:
         a, b = _operands(p, op)
-        return expr.binary(a, symbol, b, prec, _WORD)
+        return expr.c_binary(a, symbol, b, prec, _WORD)
 
     return row
 
@@ -99,8 +99,8 @@ def _shift_right(p: FunctionText, op: Operation) -> CExpr:
     a = p.use(op.operands[0])
     if by == 8:  # one instruction
         return expr.call("__byte_perm", (a, _literal(0), _literal(0x4341)), _WORD)
-    moved = expr.binary(a, ">>", CExpr(str(by), PRIMARY, "int", (by, by), by), SHIFT, _WORD)
-    return expr.binary(moved, "&", _twice(0xFFFF >> by), BITAND, _WORD)
+    moved = expr.c_binary(a, ">>", CExpr(str(by), PRIMARY, "int", (by, by), by), SHIFT, _WORD)
+    return expr.c_binary(moved, "&", _twice(0xFFFF >> by), BITAND, _WORD)
 
 
 def _extreme(function: str) -> Row:

@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from tilefuse.dialects.img.formats import kinds_of, unescaped
 from tilefuse.dialects.img.ops import PrintOp
 from tilefuse.lowering.printers.function_text import FunctionText
-from tilefuse.lowering.printers.readings import signed, unsigned
+from tilefuse.lowering.printers.readings import read_signed, read_unsigned
 
 _LONGEST = {"%lld": 24, "%llu": 24, "%f": 330}
 """Bytes that a number takes at most."""
@@ -27,7 +27,7 @@ def print_print(p: FunctionText, op: Operation) -> None:
             args.append(a.text)
         else:
             c_type = "long long" if kind == "%lld" else "unsigned long long"
-            args.append(f"({c_type})({(signed if kind == '%lld' else unsigned)(a, 64).text})")
+            args.append(f"({c_type})({(read_signed if kind == '%lld' else read_unsigned)(a, 64).text})")
     longest = len(args[0]) + sum(_LONGEST[kind] for kind in kinds_of(op.format.data) or ())
     call = p.language.print_line(p.prelude, args, longest)
     p.line(call if condition.text == "true" else f"if ({condition.text}) {call}")

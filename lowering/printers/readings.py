@@ -9,7 +9,7 @@ from tilefuse.lowering.printers.expr import ADD, MUL, UNARY, CExpr
 PRECEDENCE = {"+": ADD, "-": ADD, "*": MUL}
 
 
-def literal(value: int, width: int) -> CExpr:
+def c_literal(value: int, width: int) -> CExpr:
     """An integer constant whose C value is `value`, of a C type that holds it."""
     wide = width == 64
     if value == -(2**63):
@@ -25,26 +25,26 @@ def literal(value: int, width: int) -> CExpr:
     return CExpr(f"{value}{suffix}", UNARY if value < 0 else expr.PRIMARY, ctype, (value, value), value)
 
 
-def unsigned(a: CExpr, width: int) -> CExpr:
+def read_unsigned(a: CExpr, width: int) -> CExpr:
     """`a` with the C value of its `width` bits read as unsigned."""
     if isinstance(a.const, int):
-        return literal(a.const % 2**width, width)
+        return c_literal(a.const % 2**width, width)
     if expr.within(a.interval(), unsigned_range(width)):
         return a
-    return expr.cast(UNSIGNED[width], a, unsigned_range(width))
+    return expr.c_cast(UNSIGNED[width], a, unsigned_range(width))
 
 
-def signed(a: CExpr, width: int) -> CExpr:
+def read_signed(a: CExpr, width: int) -> CExpr:
     """`a` with the C value of its `width` bits read as signed, in a type that C compares as signed."""
     low, high = signed_range(width)
     if isinstance(a.const, int):
-        return literal((a.const - low) % 2**width + low, width)
+        return c_literal((a.const - low) % 2**width + low, width)
     if width == 1:
         return expr.unary("-", a, "int", (-1, 0))
     fits = expr.within(a.interval(), (low, high))
     if fits and a.ctype not in (UNSIGNED[32], UNSIGNED[64]):
         return a
-    return expr.cast(SIGNED[width], a, a.interval() if fits else (low, high))
+    return expr.c_cast(SIGNED[width], a, a.interval() if fits else (low, high))
 
 
 def _interval(symbol: str, a: IntRange, b: IntRange) -> IntRange:
@@ -59,15 +59,15 @@ def _interval(symbol: str, a: IntRange, b: IntRange) -> IntRange:
 def modular(a: CExpr, symbol: str, b: CExpr, width: int) -> CExpr:
     """`a + b`, `a - b` or `a * b` modulo 2^width: in `int` where it cannot overflow, else in unsigned."""
     if symbol == "+" and isinstance(b.const, int) and b.const < 0:
-        symbol, b = "-", literal(-b.const, width)
+        symbol, b = "-", c_literal(-b.const, width)
     elif symbol == "-" and isinstance(a.const, int) and width < 32:
         # 255 - x, not -1 - x.
-        a = unsigned(a, width)
+        a = read_unsigned(a, width)
     prec, interval = PRECEDENCE[symbol], _interval(symbol, a.interval(), b.interval())
     if expr.int_arithmetic(a, b, interval):
-        return expr.binary(a, symbol, b, prec, "int", interval)
+        return expr.c_binary(a, symbol, b, prec, "int", interval)
     wide = UNSIGNED[max(width, 32)]
     exact = a.interval()[0] >= 0 and b.interval()[0] >= 0 and expr.within(interval, unsigned_range(max(width, 32)))
     if wide not in (a.ctype, b.ctype):
-        a = expr.cast(wide, a)
-    return expr.binary(a, symbol, b, prec, wide, interval if exact else None)
+        a = expr.c_cast(wide, a)
+    return expr.c_binary(a, symbol, b, prec, wide, interval if exact else None)

@@ -10,7 +10,13 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation
 
 import tilefuse.lowering.printers.expr as expr
-from tilefuse.lowering.printers.c_types import is_narrow_float, register_type, short_name, storage_type, unsigned_range
+from tilefuse.lowering.printers.c_types import (
+    c_storage_type,
+    is_narrow_float,
+    register_type,
+    short_name,
+    unsigned_range,
+)
 from tilefuse.lowering.printers.expr import CExpr
 from tilefuse.lowering.printers.helper import Helper
 from tilefuse.lowering.printers.prelude import Prelude
@@ -73,7 +79,7 @@ class Vector:
     def into(self, prelude: Prelude, element: CExpr, op: Operation) -> CExpr:
         """A scalar as it is kept in a vector (narrow floats as their bits)."""
         if is_narrow_float(self.element):
-            bits = storage_type(self.element, op)
+            bits = c_storage_type(self.element, op)
             return expr.call(prelude.library(f"f32_to_{short_name(self.element, op)}"), (element,), bits)
         return element
 
@@ -87,12 +93,12 @@ class Vector:
         text = template.format(a.wrapped(expr.POSTFIX))
         prec = expr.UNARY if text.startswith("(") else expr.POSTFIX
         if is_narrow_float(self.element):
-            loaded = expr.derived(text, prec, storage_type(self.element, op), (a,), cheap=False)
+            loaded = expr.derived(text, prec, c_storage_type(self.element, op), (a,), cheap=False)
             return expr.call(prelude.library(f"{short_name(self.element, op)}_to_f32"), (loaded,), ctype)
         return expr.derived(text, prec, ctype, (a,), cheap=True)
 
 
-def wrapped(head: str, items: Sequence[str], tail: str, indent: str = "    ") -> str:
+def broken_lines(head: str, items: Sequence[str], tail: str, indent: str = "    ") -> str:
     """`head` + the items with commas + `tail`, broken into lines where it would be too wide."""
     if len(line := head + ", ".join(items) + tail) <= 60:
         return line

@@ -72,7 +72,7 @@ def _broadcast(p: FunctionText, op: Operation) -> CExpr:
 def lanes_computed(p: FunctionText, op: Operation, symbol: str, prec: int, v: Vector) -> CExpr:
     """`a + b` of vectors. Elements of integers are unsigned, so that they wrap."""
     a, b = (p.use(operand) for operand in op.operands)
-    return expr.binary(a, symbol, b, prec, v.ctype, cheap=False)
+    return expr.c_binary(a, symbol, b, prec, v.ctype, cheap=False)
 
 
 VECTOR_ROWS: dict[str, Row] = {

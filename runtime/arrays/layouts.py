@@ -51,7 +51,7 @@ def declared_layout(op: InputOp) -> str:
     return attribute.data if isinstance(attribute, StringAttr) else "auto"
 
 
-def axis_order(op: InputOp, shape: Sequence[int]) -> AxisOrder | None:
+def input_axis_order(op: InputOp, shape: Sequence[int]) -> AxisOrder | None:
     """The order in which an array of this shape is read; None if both are possible and only reads can tell."""
     declared = declared_layout(op)
     if declared not in ("auto", "planar", "interleaved"):
@@ -116,7 +116,7 @@ class BufferSpec(NamedTuple):
     """Whether every row starts at a multiple of ALIGNMENT bytes: an output's own, or an input's where outputs start."""
 
 
-def describe(
+def describe_layout(
     p: Picture, box: Sequence[Interval], pointer: int, itemsize: int, starts: Collection[int] = ()
 ) -> BufferSpec:
     """Describe a buffer, which holds `box`, as far as a kernel may know it.

@@ -16,7 +16,7 @@ from tilefuse.dialects.img.types import FuncType, ui64
 from tilefuse.runtime.arrays.kinds import ArrayView, Device, device_name
 from tilefuse.runtime.arrays.layouts import Picture
 from tilefuse.runtime.call.boxes import input_ops, rank_of
-from tilefuse.runtime.call.scalars import Number, checked
+from tilefuse.runtime.call.scalars import Scalar, checked
 from tilefuse.runtime.errors import CallError, CallTypeError
 
 RESERVED = ("out", "sizes", "mins", "stream")
@@ -77,7 +77,7 @@ class Signature:
         gives = [f"{slot.name}: {slot.dtype} {slot.rank}d" for slot in self.outputs]
         return f"({', '.join(takes)}) -> {', '.join(gives)}"
 
-    def bind(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Number]]:
+    def bind(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Scalar]]:
         """The input arrays in order, and the parameters, each as its type has it."""
         if not named and len(arrays) == len(self.inputs) and not self.params:
             return arrays, {}
@@ -87,7 +87,7 @@ class Signature:
                 f"({_listed(self._input_names)}); the array of an output goes into out="
             )
         bound = dict(zip(self._input_names, arrays, strict=False))
-        params: dict[str, Number] = dict(self.defaults)
+        params: dict[str, Scalar] = dict(self.defaults)
         for name, value in named.items():
             if name in self.params:
                 params[name] = checked(self.params[name], value)
@@ -146,7 +146,7 @@ class Signature:
         return {n: _integers(v, f"mins= of '{n}'") for n, v in value.items()}
 
 
-def _default(op: ParamOp) -> Number:
+def _default(op: ParamOp) -> Scalar:
     attribute = op.attributes[DEFAULT]
     if not isinstance(attribute, IntegerAttr | FloatAttr):
         raise PipelineError(f"param '{op.sym_name.data}': {DEFAULT} is a number, not {attribute}", op)

@@ -13,9 +13,16 @@ from tilefuse.analysis.sizes import CallSizes
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import InputOp, PipelineOp
 from tilefuse.dialects.img.types import FuncType
-from tilefuse.runtime.arrays.layouts import INTERLEAVED, AxisOrder, array_shape, axis_order, declared_layout, planar
+from tilefuse.runtime.arrays.layouts import (
+    INTERLEAVED,
+    AxisOrder,
+    array_shape,
+    declared_layout,
+    input_axis_order,
+    planar,
+)
 from tilefuse.runtime.call.limits import FARTHEST, check_limits, check_mins
-from tilefuse.runtime.call.scalars import Number
+from tilefuse.runtime.call.scalars import Scalar
 from tilefuse.runtime.errors import CallError
 
 _ENORMOUS = 1 << 24
@@ -62,13 +69,13 @@ def rank_of(func_type: object) -> int:
     return func_type.rank.data
 
 
-def resolve(pipeline: PipelineOp, request: Request, params: Mapping[str, Number]) -> CallBoxes:
+def resolve_boxes(pipeline: PipelineOp, request: Request, params: Mapping[str, Scalar]) -> CallBoxes:
     """The boxes of a call. CallError if an array is too small or nothing says how large an output is."""
     orders: dict[str, AxisOrder] = {}
     unclear: list[str] = []
     for op in input_ops(pipeline):
         name = op.sym_name.data
-        order = axis_order(op, request.shapes[name])
+        order = input_axis_order(op, request.shapes[name])
         if order is None:
             unclear.append(name)
             order = planar(3)
@@ -87,7 +94,7 @@ def resolve(pipeline: PipelineOp, request: Request, params: Mapping[str, Number]
 
 
 def _with_orders(
-    pipeline: PipelineOp, request: Request, params: Mapping[str, Number], orders: dict[str, AxisOrder]
+    pipeline: PipelineOp, request: Request, params: Mapping[str, Scalar], orders: dict[str, AxisOrder]
 ) -> CallBoxes:
     inputs: dict[str, Box] = {}
     first_picture = next((orders[op.sym_name.data] for op in _pictures(pipeline)), planar(3))
@@ -135,7 +142,7 @@ def _check_declared(op: InputOp, box: Box) -> None:
 def _output_boxes(
     pipeline: PipelineOp,
     request: Request,
-    params: Mapping[str, Number],
+    params: Mapping[str, Scalar],
     inputs: Mapping[str, Box],
     orders: Mapping[str, AxisOrder],
 ) -> dict[str, Box]:
@@ -180,7 +187,7 @@ def _output_boxes(
 
 
 def _default_boxes(
-    pipeline: PipelineOp, params: Mapping[str, Number], inputs: Mapping[str, Box], optional: bool
+    pipeline: PipelineOp, params: Mapping[str, Scalar], inputs: Mapping[str, Box], optional: bool
 ) -> dict[str, Box]:
     """The largest outputs. `optional`: the caller gives all extents, so only the mins are asked for."""
     try:
@@ -200,7 +207,7 @@ def _default_boxes(
 
 
 def _too_small(
-    pipeline: PipelineOp, inputs: Mapping[str, Box], params: Mapping[str, Number]
+    pipeline: PipelineOp, inputs: Mapping[str, Box], params: Mapping[str, Scalar]
 ) -> tuple[str, int, int] | None:
     """The input and dimension that leave an output without a point, and the extent that would do."""
 
@@ -231,7 +238,7 @@ def _too_small(
 
 
 def _check_reads(
-    pipeline: PipelineOp, request: Request, params: Mapping[str, Number], boxes: CallBoxes
+    pipeline: PipelineOp, request: Request, params: Mapping[str, Scalar], boxes: CallBoxes
 ) -> dict[SSAValue, Box]:
     try:
         needed = required_boxes(pipeline, boxes.outputs, boxes.inputs, params)

@@ -12,7 +12,7 @@ from tilefuse.runtime.arrays.layouts import (
     Picture,
     array_shape,
     contiguous,
-    describe,
+    describe_layout,
     picture,
     temporary_spec,
 )
@@ -42,7 +42,7 @@ def call_layouts(
     for slot, v in zip(signature.inputs, views, strict=True):
         p = picture(v.shape, v.strides, slot.itemsize, boxes.input_orders[slot.name])
         found.inputs.append(p)
-        found.input_specs[slot.name] = describe(p, boxes.inputs[slot.name], v.pointer, slot.itemsize, starts)
+        found.input_specs[slot.name] = describe_layout(p, boxes.inputs[slot.name], v.pointer, slot.itemsize, starts)
     out_shapes = []
     for slot in signature.outputs:
         box, order, v_out = boxes.outputs[slot.name], boxes.output_orders[slot.name], given.get(slot.name)
@@ -55,7 +55,7 @@ def call_layouts(
         found.outputs.append(p)
         found.may_host.append(v_out is None or v_out.pointer % ALIGNMENT == 0)
         out_shapes.append(array_shape(extents, order))
-        spec = describe(p, box, v_out.pointer if v_out else 0, slot.itemsize)
+        spec = describe_layout(p, box, v_out.pointer if v_out else 0, slot.itemsize)
         if (computed := boxes.computed[slot.name]) != box:
             # More is computed than asked for: it goes to a temporary, unless one kernel has all that reads it.
             spec = temporary_spec(computed)._replace(aligned=spec.aligned)

@@ -11,11 +11,11 @@ from tilefuse.runtime.arrays.layouts import (
     array_shape,
     contiguous,
     declared_layout,
-    describe,
+    describe_layout,
     planar,
 )
 from tilefuse.runtime.call.binding import Signature
-from tilefuse.runtime.call.boxes import Request, input_ops, rank_of, resolve
+from tilefuse.runtime.call.boxes import Request, input_ops, rank_of, resolve_boxes
 from tilefuse.runtime.call.scalars import params_in_boxes
 from tilefuse.runtime.errors import CallError
 
@@ -33,12 +33,12 @@ def likely_specs(pipeline: PipelineOp, signature: Signature) -> tuple[dict[str, 
         order = INTERLEAVED if declared_layout(op) == "interleaved" else planar(rank_of(op.func.type))
         shapes[op.sym_name.data] = array_shape(_extents(op), order)
     try:
-        boxes = resolve(pipeline, Request(shapes, {}, {}, {}), params)
+        boxes = resolve_boxes(pipeline, Request(shapes, {}, {}, {}), params)
     except CallError:
         return None
 
     def spec(box: Box, order: AxisOrder, itemsize: int) -> BufferSpec:
-        return describe(contiguous([n for _, n in box], order, itemsize), box, 0, itemsize)
+        return describe_layout(contiguous([n for _, n in box], order, itemsize), box, 0, itemsize)
 
     inputs = {s.name: spec(boxes.inputs[s.name], boxes.input_orders[s.name], s.itemsize) for s in signature.inputs}
     outputs = [spec(boxes.outputs[s.name], boxes.output_orders[s.name], s.itemsize) for s in signature.outputs]

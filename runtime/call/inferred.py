@@ -8,12 +8,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tilefuse.analysis.bounds import Box, required_boxes
 from tilefuse.runtime.call.boxes import input_ops
-from tilefuse.runtime.call.scalars import Number
+from tilefuse.runtime.call.scalars import Scalar
 from tilefuse.runtime.compile.specialize import find_pipeline
 
 
 def input_boxes(
-    module: ModuleOp, outputs: Mapping[str, Box], inputs: Mapping[str, Box], params: Mapping[str, Number]
+    module: ModuleOp, outputs: Mapping[str, Box], inputs: Mapping[str, Box], params: Mapping[str, Scalar]
 ) -> dict[str, Box]:
     """Infer the box of each input, by name, that outputs of these boxes read; one of which nothing is read is absent.
 

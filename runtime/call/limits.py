@@ -22,7 +22,7 @@ from tilefuse.dialects.img.ops import (
     StageOp,
     UpdateOp,
 )
-from tilefuse.runtime.call.scalars import Number
+from tilefuse.runtime.call.scalars import Scalar
 from tilefuse.runtime.errors import CallError
 
 FARTHEST = 2**61
@@ -39,7 +39,7 @@ def check_limits(
     pipeline: PipelineOp,
     needed: Mapping[SSAValue, Box],
     inputs: Mapping[str, Box],
-    params: Mapping[str, Number],
+    params: Mapping[str, Scalar],
 ) -> None:
     """CallError if a boundary that is read has no points to continue, or a coordinate lies too far away.
 
@@ -70,7 +70,7 @@ def _boundaries_read(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> It
 
 
 def _check_boundaries(
-    boundaries: Sequence[BoundaryOp], inputs: Mapping[str, Box], params: Mapping[str, Number]
+    boundaries: Sequence[BoundaryOp], inputs: Mapping[str, Box], params: Mapping[str, Scalar]
 ) -> None:
     sizes = CallSizes(inputs, params)
     for op in boundaries:

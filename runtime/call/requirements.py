@@ -13,8 +13,8 @@ from tilefuse.analysis.requirements import check_of, points_of
 from tilefuse.analysis.sizes import CallSizes
 from tilefuse.dialects.diagnostics import PipelineError, located
 from tilefuse.dialects.img.ops import RequireOp
-from tilefuse.runtime.call.boxes import CallBoxes, Request, resolve
-from tilefuse.runtime.call.scalars import Number, evaluate_scalars
+from tilefuse.runtime.call.boxes import CallBoxes, Request, resolve_boxes
+from tilefuse.runtime.call.scalars import Scalar, evaluate_scalars
 from tilefuse.runtime.compile.specialize import find_pipeline
 from tilefuse.runtime.errors import CallError
 
@@ -31,9 +31,9 @@ class Requirements:
             if op.guarded is not None
         }
 
-    def check(self, request: Request, inputs: Mapping[str, Any], params: Mapping[str, Number], stream: Any) -> None:
+    def check(self, request: Request, inputs: Mapping[str, Any], params: Mapping[str, Scalar], stream: Any) -> None:
         """CallError if a call does not fulfil them. `inputs`: the arrays, by name."""
-        boxes = resolve(self._pipeline, request, params)
+        boxes = resolve_boxes(self._pipeline, request, params)
         starts = {name: at for name, at in request.mins.items() if name in inputs}
         call = {**inputs, **params, "stream": stream, "mins": starts}
         for number, op in enumerate(self._conditions):
@@ -44,7 +44,7 @@ class Requirements:
             elif (box := self._points_of(op, boxes, params)) is not None:
                 self._check_points(number, op, box, call)
 
-    def _points_of(self, op: RequireOp, boxes: CallBoxes, params: Mapping[str, Number]) -> Box | None:
+    def _points_of(self, op: RequireOp, boxes: CallBoxes, params: Mapping[str, Scalar]) -> Box | None:
         try:
             needed = required_boxes(self._pipeline, boxes.outputs, boxes.inputs, params)
         except PipelineError as error:

@@ -41,10 +41,10 @@ from tilefuse.dialects.img.ops import (
 )
 from tilefuse.runtime.errors import CallError, CallTypeError
 
-Number = int | float | bool
+Scalar = int | float | bool
 
 
-def checked(op: ParamOp, value: Any) -> Number:
+def checked(op: ParamOp, value: Any) -> Scalar:
     """`value` as the number that a parameter takes. CallError if it does not fit the parameter's type."""
     name, element = op.sym_name.data, op.element
     if isinstance(value, np.ndarray) and value.ndim == 0:
@@ -78,7 +78,7 @@ def _integer_range(element: IntegerType) -> tuple[int, int]:
     return 0, 2**width - 1
 
 
-def distinct(params: Mapping[str, Number], names: Sequence[str]) -> tuple[Number | str, ...]:
+def distinct(params: Mapping[str, Scalar], names: Sequence[str]) -> tuple[Scalar | str, ...]:
     """The values of some parameters as a key: by name, in any order of a call.
 
     Floats by their text: -0.0 equals 0.0, and NaN does not equal itself.
@@ -135,10 +135,10 @@ def _slice(value: SSAValue) -> list[Operation]:
 
 
 def evaluate_scalars(
-    values: Sequence[SSAValue], boxes: Mapping[str, Box], params: Mapping[str, Number]
-) -> list[Number]:
+    values: Sequence[SSAValue], boxes: Mapping[str, Box], params: Mapping[str, Scalar]
+) -> list[Scalar]:
     """The numbers that scalars of a pipeline have in a call. Integers come unsigned, of index signed."""
-    results: dict[SSAValue, Number] = {}
+    results: dict[SSAValue, Scalar] = {}
     rest = []
     for v in values:
         if isinstance(v.owner, ParamOp):
@@ -150,13 +150,13 @@ def evaluate_scalars(
     return [results[v] for v in values]
 
 
-def _evaluate(values: Sequence[SSAValue], boxes: Mapping[str, Box], params: Mapping[str, Number]) -> list[Number]:
+def _evaluate(values: Sequence[SSAValue], boxes: Mapping[str, Box], params: Mapping[str, Scalar]) -> list[Scalar]:
     from tilefuse.evaluator import evaluate
 
     head: list[Operation] = []
     stages: list[Operation] = []
     copies: dict[SSAValue, SSAValue] = {}
-    used: dict[str, Number] = {}
+    used: dict[str, Scalar] = {}
     for op in {op: None for v in values for op in _slice(v)}:
         if isinstance(op, MinOp | ExtentOp):
             assert isinstance(op.input.owner, InputOp)
@@ -187,7 +187,7 @@ def _evaluate(values: Sequence[SSAValue], boxes: Mapping[str, Box], params: Mapp
 _WORD = 2**64 - 1
 
 
-def word(value: Number, type: Attribute) -> int:
+def word(value: Scalar, type: Attribute) -> int:
     """A scalar in the low bytes of 64 bits, as a kernel takes it (narrow floats are passed as float)."""
     if isinstance(type, IntegerType | IndexType):
         return int(value) & _WORD

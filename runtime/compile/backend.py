@@ -34,7 +34,7 @@ class Backend:
             return views[0].device
         if self.name != "cuda":
             return CPU
-        devices.require(str(self))
+        devices.require_cupy(str(self))
         return ("cuda", devices.current_device())
 
     def stream_of(self, stream: Any, kind: ArrayKind, device: Device) -> int | None:
@@ -75,7 +75,7 @@ def find_backend(target: str) -> Backend:
         c_compiler.find_compiler()
         return Backend("cpu", name)
     if target == "cuda":
-        devices.require(target)
+        devices.require_cupy(target)
         return _current_gpu()
     return Backend("cuda", _known_gpu(target.removeprefix("cuda:"), target))
 

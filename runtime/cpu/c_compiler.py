@@ -168,7 +168,7 @@ def load_library(source: str, *, strict_float: bool) -> ctypes.CDLL:
             # Read first: loading a damaged library may end the process.
             if cache.read(path) is None:
                 binary = _compile(source, compiler, flags)
-                if not cache.write(path, binary):
+                if not cache.write_entry(path, binary):
                     path = _private_copy(path.name, binary)
             _bound_waiting()
             try:

@@ -11,12 +11,12 @@ from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import kernel_args, kernel_name
-from tilefuse.lowering.symbols import function_name
+from tilefuse.lowering.symbols import c_function_name
 
 
 def entry_point(name: str) -> str:
     """The C function that takes a kernel's arguments as an array of 64-bit words."""
-    return f"{function_name(name)}_words"
+    return f"{c_function_name(name)}_words"
 
 
 def c_entry_points(groups: Sequence[GroupOp]) -> str:
@@ -52,7 +52,7 @@ def c_entry_points(groups: Sequence[GroupOp]) -> str:
         name = kernel_name(group)
         text.append(f"void {entry_point(name)}(const unsigned long long* a) {{")
         text.extend(lines)
-        text.append(f"  {function_name(name)}({', '.join(arguments)});\n}}")
+        text.append(f"  {c_function_name(name)}({', '.join(arguments)});\n}}")
     return "\n".join(text) + "\n"
 
 

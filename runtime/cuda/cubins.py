@@ -33,7 +33,7 @@ def options(strict_float: bool) -> tuple[str, ...]:
     return ("--ftz=false", f"--fmad={'false' if strict_float else 'true'}")
 
 
-def build(sources: Mapping[str, str], arch: str, *, strict_float: bool) -> Cubin:
+def compile_cubins(sources: Mapping[str, str], arch: str, *, strict_float: bool) -> Cubin:
     """Compile CUDA sources, one for each kernel, unless the cache has their cubins; needs no GPU.
 
     May run in several threads at once, as register fit does. Raises TargetError if there is no NVRTC or it does not
@@ -51,7 +51,7 @@ def build(sources: Mapping[str, str], arch: str, *, strict_float: bool) -> Cubin
         found = [packed(source) for source in sources.values()]
     except NvrtcNotFound as error:
         raise TargetError(f"target 'cuda': {error}") from None
-    return joined(_unpacked(name, entry) for name, entry in zip(sources, found, strict=True))
+    return join_cubins(_unpacked(name, entry) for name, entry in zip(sources, found, strict=True))
 
 
 def _code(source: str) -> str:
@@ -59,7 +59,7 @@ def _code(source: str) -> str:
     return "\n".join(line for line in source.split("\n") if not line.startswith("//"))
 
 
-def joined(cubins: Iterable[Cubin]) -> Cubin:
+def join_cubins(cubins: Iterable[Cubin]) -> Cubin:
     """One Cubin of several."""
     merged = Cubin({}, {}, {}, {})
     for cubin in cubins:

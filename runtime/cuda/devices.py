@@ -35,7 +35,7 @@ def available() -> bool:
     return _missing() is None
 
 
-def require(target: str) -> Any:
+def require_cupy(target: str) -> Any:
     """The module cupy. TargetError, naming `target`, if CuPy or a GPU is missing."""
     reason = _missing()
     if reason is not None:

@@ -34,7 +34,7 @@ class Cubins:
 
     def compile(self, name: str, text: str) -> Report | None:
         """The report on a kernel; None where tools such as compute-sanitizer keep the compiler from reporting."""
-        cubin = cubins.build({name: text}, self._arch, strict_float=self._strict_float)
+        cubin = cubins.compile_cubins({name: text}, self._arch, strict_float=self._strict_float)
         self._latest[name] = cubin  # which is in before the next one of this name is asked for
         if name not in cubin.registers:
             return None
@@ -43,7 +43,7 @@ class Cubins:
 
     def of(self, names: Iterable[str]) -> cubins.Cubin:
         """The machine code of kernels in their latest form."""
-        return cubins.joined(self._latest[name] for name in names)
+        return cubins.join_cubins(self._latest[name] for name in names)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ def fits(plan: Plan, most: Grid | None) -> bool:
     return most is None or not any(_is_over(launch.grid, most) for launch in plan.launches)
 
 
-def folded(plan: Plan, most: Grid) -> Plan:
+def fold_plan(plan: Plan, most: Grid) -> Plan:
     """The plan for kernels that count their blocks along x alone, as `fold-grids` makes them.
 
     Raises CallError if there are more blocks than a launch may have along x.

@@ -29,7 +29,7 @@ from tilefuse.passes.copy_updated import copied
 from tilefuse.runtime.arrays.layouts import ALIGNMENT, Picture, reach, storage_strides
 from tilefuse.runtime.call.boxes import CallBoxes, input_ops, rank_of
 from tilefuse.runtime.call.boxes_of_all import boxes_of_all, check_spread
-from tilefuse.runtime.call.scalars import Number
+from tilefuse.runtime.call.scalars import Scalar
 from tilefuse.runtime.launch.arena import HostBuffer, Lifetime, place
 
 _INT32_REACH = 2**31 - 2**20
@@ -149,7 +149,7 @@ def make_plan(
     boxes: CallBoxes,
     inputs: Sequence[Picture],
     outputs: Sequence[Picture],
-    params: Mapping[str, Number],
+    params: Mapping[str, Scalar],
     may_host: Sequence[bool] = (),
 ) -> Plan:
     """The plan of a scheduled pipeline for buffers that lie like this.

@@ -7,13 +7,13 @@ from typing import Any, Protocol
 
 from tilefuse.dialects.img.ops import PipelineOp
 from tilefuse.runtime.arrays.kinds import Device
-from tilefuse.runtime.call.scalars import Number, distinct, evaluate_scalars, params_of, word
+from tilefuse.runtime.call.scalars import Scalar, distinct, evaluate_scalars, params_of, word
 from tilefuse.runtime.compile.compiled import Compiled, Kernels
 from tilefuse.runtime.cuda import cubins, devices
 from tilefuse.runtime.errors import CallMemoryError
 from tilefuse.runtime.launch.cpu_runner import CpuRunner
 from tilefuse.runtime.launch.cuda_runner import CudaRunner
-from tilefuse.runtime.launch.grids import fits, folded
+from tilefuse.runtime.launch.grids import fits, fold_plan
 from tilefuse.runtime.launch.plan import CallArrays, Plan, make_plan
 from tilefuse.runtime.launch.reference import ReferenceRunner
 from tilefuse.runtime.launch.runner import Runner
@@ -31,7 +31,7 @@ class Prepared(Protocol):
     largest: str
     """The temporary, or the workspace, that takes most memory, for messages."""
 
-    def run(self, pointers: list[int], params: dict[str, Number], stream: int | None) -> None:
+    def run(self, pointers: list[int], params: dict[str, Scalar], stream: int | None) -> None:
         """Run with the addresses of inputs and outputs."""
 
 
@@ -43,7 +43,7 @@ class PreparedKernels:
         compiled: Compiled,
         given: CallArrays,
         out_shapes: tuple[tuple[int, ...], ...],
-        params: dict[str, Number],
+        params: dict[str, Scalar],
         device: Device,
         spare: list[Any],
     ):
@@ -73,11 +73,11 @@ class PreparedKernels:
             functions = cubins.load_functions(kernels.cubin, names, device[1])
             self._runner = CudaRunner(plan, functions, outputs, device[1], arch)
 
-    def run(self, pointers: list[int], params: dict[str, Number], stream: int | None) -> None:
+    def run(self, pointers: list[int], params: dict[str, Scalar], stream: int | None) -> None:
         """Launch the kernels."""
         self._runner.run(pointers, self._scalar_words(params) if self.plan.scalars else (), stream)
 
-    def _scalar_words(self, params: dict[str, Number]) -> Sequence[int]:
+    def _scalar_words(self, params: dict[str, Scalar]) -> Sequence[int]:
         key = distinct(params, self._params)
         known = self._scalars
         if known is None or known[0] != key:
@@ -104,7 +104,7 @@ def _fitting(compiled: Compiled, arch: str | None, plan_of: Callable[[PipelineOp
         if not fold and fits(plan, most):
             return kernels, plan
     assert most is not None
-    return kernels, folded(plan, most)
+    return kernels, fold_plan(plan, most)
 
 
 class PreparedReference:
@@ -116,6 +116,6 @@ class PreparedReference:
         self.out_shapes = out_shapes
         self._runner = runner
 
-    def run(self, pointers: list[int], params: dict[str, Number], stream: int | None) -> None:
+    def run(self, pointers: list[int], params: dict[str, Scalar], stream: int | None) -> None:
         """Evaluate."""
         self._runner.run(pointers, params)

@@ -11,7 +11,7 @@ from tilefuse.runtime.arrays.layouts import Picture
 from tilefuse.runtime.arrays.strided import numpy_at
 from tilefuse.runtime.call.binding import Signature
 from tilefuse.runtime.call.boxes import CallBoxes
-from tilefuse.runtime.call.scalars import Number
+from tilefuse.runtime.call.scalars import Scalar
 
 
 class ReferenceRunner:
@@ -30,7 +30,7 @@ class ReferenceRunner:
         self._inputs = list(zip(signature.inputs, inputs, strict=True))
         self._outputs = list(zip(signature.outputs, outputs, strict=True))
 
-    def run(self, pointers: Sequence[int], params: Mapping[str, Number]) -> None:
+    def run(self, pointers: Sequence[int], params: Mapping[str, Scalar]) -> None:
         """Evaluate with the addresses of inputs and outputs."""
         from tilefuse.evaluator import evaluate
         from tilefuse.evaluator.carriers import bits_of_pixels, pixels_from_bits

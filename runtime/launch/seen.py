@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from tilefuse.runtime.arrays.kinds import ArrayKind, Device, glance, new_array
 from tilefuse.runtime.arrays.layouts import ALIGNMENT
-from tilefuse.runtime.call.scalars import Number, distinct
+from tilefuse.runtime.call.scalars import Scalar, distinct
 from tilefuse.runtime.launch.prepared import Prepared
 
 SEVERAL = (tuple, list)
@@ -91,7 +91,7 @@ class SeenCalls:
         self._latest: Glance | None = None
         self._lock = threading.Lock()
 
-    def glance(self, inputs: Sequence[Any], out: Any, params: Mapping[str, Number]) -> Glance | None:
+    def glance(self, inputs: Sequence[Any], out: Any, params: Mapping[str, Scalar]) -> Glance | None:
         """Describe the arrays of a call; None if one must be viewed each time, or outputs are given by name or in part.
 
         The latest one again, if nothing has changed: to make a key and to find it takes a microsecond.

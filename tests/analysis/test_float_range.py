@@ -11,7 +11,7 @@ from xdsl.ir import Block
 import tilefuse as hl
 from tilefuse.analysis.float_range import ANY_FLOAT
 from tilefuse.analysis.value_range import value_range
-from tilefuse.evaluator.carriers import signed
+from tilefuse.evaluator.carriers import carried_signed
 from tilefuse.evaluator.table import compute
 from tilefuse.runtime.errors import CallError
 
@@ -48,7 +48,7 @@ class Checker:
         low, high = value_range(result, self.known)
         values = np.broadcast_to(self.arrays[result], 62)
         if result.type == i32:
-            values = signed(values)
+            values = carried_signed(values)
         elif (low, high) == ANY_FLOAT:
             return result
         assert not np.isnan(values).any(), f"{op}: NaN in {low} to {high}"

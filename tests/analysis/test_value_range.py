@@ -12,7 +12,7 @@ from tilefuse.analysis.bounds import required_boxes
 from tilefuse.analysis.value_range import is_unbounded, value_range
 from tilefuse.dialects.img.ops import DivOp, ModOp
 from tilefuse.dialects.parsing import LocatedParser
-from tilefuse.evaluator.carriers import CARRIERS, signed
+from tilefuse.evaluator.carriers import CARRIERS, carried_signed
 from tilefuse.evaluator.table import compute
 from tilefuse.passes.pipeline import new_context
 
@@ -52,7 +52,7 @@ class Checker:
         (result,) = op.results
         (self.arrays[result],) = compute(op, [self.arrays[v] for v in op.operands])
         low, high = value_range(result, self.known)
-        values = signed(self.arrays[result])
+        values = carried_signed(self.arrays[result])
         assert low <= values.min(), f"{op}: {values.min()} is below {low}"
         assert values.max() <= high, f"{op}: {values.max()} is above {high}"
         return result

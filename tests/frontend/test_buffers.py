@@ -130,7 +130,7 @@ def test_a_picture_that_may_be_read_two_ways():
 
 
 def test_text_is_escaped():
-    text = pictures.html("<script>&", "<b>", np.zeros(3), None)
+    text = pictures.array_html("<script>&", "<b>", np.zeros(3), None)
     assert "<script>" not in text
     assert "&lt;script&gt;&amp;" in text
 

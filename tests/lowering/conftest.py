@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerType, MemRefT
 from xdsl.parser import Parser
 
 from tilefuse.lowering.printers import print_c, print_cuda
-from tilefuse.lowering.symbols import function_name
+from tilefuse.lowering.symbols import c_function_name
 from tilefuse.runtime.cuda.nvrtc import CompileReport, compile_report, supported_archs
 
 INPUTS = Path(__file__).parents[2] / "lit_tests" / "lowering" / "Inputs"
@@ -137,7 +137,7 @@ class CLibrary:
                 expanded.append({1: ctypes.c_bool, 32: ctypes.c_uint, 64: ctypes.c_ulonglong}[type_.width.data](arg))
             else:
                 expanded.append(ctypes.c_float(arg))
-        getattr(self._library, function_name(name))(*expanded)
+        getattr(self._library, c_function_name(name))(*expanded)
 
     def survives(self, name: str, *args: Any) -> bool:
         """Call in a child process: whether it ends normally. For code that traps on undefined behaviour."""

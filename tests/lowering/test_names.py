@@ -10,7 +10,7 @@ from tilefuse.lowering.printers.c import C
 from tilefuse.lowering.printers.comments import comment_lines
 from tilefuse.lowering.printers.cuda import Cuda
 from tilefuse.lowering.printers.names import ScopedNames
-from tilefuse.lowering.symbols import ROLES, function_name, symbol, word
+from tilefuse.lowering.symbols import ROLES, c_function_name, function_symbol, identifier
 from tilefuse.runtime.cuda.nvrtc import NvrtcNotFound, compile_report, supported_archs
 
 
@@ -64,8 +64,8 @@ def test_words_are_injective_and_readable():
         "x" * 49,
         "x" * 9999,
     ]
-    given += [word(name) for name in given if word(name) != name]
-    words = [word(name) for name in given]
+    given += [identifier(name) for name in given if identifier(name) != name]
+    words = [identifier(name) for name in given]
     assert len(set(words)) == len(given)
     assert words[0] == "blur_x"
     assert all(re.fullmatch(r"[A-Za-z]\w{0,47}", w, re.ASCII) for w in words)
@@ -73,15 +73,15 @@ def test_words_are_injective_and_readable():
 
 def test_functions_of_a_pipeline_differ_from_those_of_others():
     pairs = [("a", "b_c"), ("a_b", "c"), ("f", "f"), ("f", "f_tile"), ("f", "f_kernel1"), ("f_f", "tile1"), ("é", "é")]
-    found = [symbol(*pair, role) for pair in pairs for role in ROLES]
+    found = [function_symbol(*pair, role) for pair in pairs for role in ROLES]
     assert len(set(found)) == len(found)
-    assert symbol("blur", "blur_y", "kernel") == "blur_blur_y_kernel4"
-    assert all(function_name(name) == name for name in found)
+    assert function_symbol("blur", "blur_y", "kernel") == "blur_blur_y_kernel4"
+    assert all(c_function_name(name) == name for name in found)
 
 
 def test_functions_written_by_hand_meet_nothing():
     given = ["blur", "exp", "NAN", "while", "a-b", "", "template", "float4", "blur_fn", "x" * 10_000, "é"]
-    texts = [function_name(name) for name in given]
+    texts = [c_function_name(name) for name in given]
     assert len(set(texts)) == len(given)
     assert all(text.endswith("_fn") for text in texts)
     assert texts[0] == "blur_fn"
@@ -102,7 +102,7 @@ def test_comments_end_where_their_line_does():
 
 
 MET = ["NULL", "CUDART_VERSION", "apart", "load_f32x4", "NAN", "INFINITY", "HUGE_VALF", "f", "f_tile", "f_fetch",
-       "f_prefetch", "f_words", "a.b", word("a.b"), "é", "a\\"]  # fmt: skip
+       "f_prefetch", "f_words", "a.b", identifier("a.b"), "é", "a\\"]  # fmt: skip
 """Names that macros, intrinsics or helpers had, or that others became."""
 
 

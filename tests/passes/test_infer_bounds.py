@@ -12,7 +12,7 @@ from tilefuse.analysis.sizes import CallSizes
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import BoundaryOp, InputOp, PipelineOp, ReadOp, StageOp
-from tilefuse.dialects.img.symbolic import Role, evaluate, is_sum
+from tilefuse.dialects.img.symbolic import Role, evaluate_size, is_sum
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.passes.infer_bounds import REQUIRED, InferBounds
 from tilefuse.passes.pipeline import new_context, standard_passes
@@ -66,7 +66,7 @@ def check(pipeline, symbolic, outputs, inputs, params):
         if not isinstance(op, InputOp | StageOp) or op.results[0] not in needed:
             continue
         box = needed[op.results[0]]
-        spans = [tuple(evaluate(end, number) for end in span) for span in op.attributes[REQUIRED].data]
+        spans = [tuple(evaluate_size(end, number) for end in span) for span in op.attributes[REQUIRED].data]
         wanted = [(low, low + extent - 1) for low, extent in box]
         if exact:
             assert spans == wanted, op

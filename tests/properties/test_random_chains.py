@@ -11,7 +11,7 @@ from random_programs import passes
 
 from tilefuse.execution.warp_tile import roll_stages
 from tilefuse.execution.warp_tile.pack_subwords import PackSubwords
-from tilefuse.execution.warp_tile.roll_stages import RollStages, written_out
+from tilefuse.execution.warp_tile.roll_stages import RollStages, unrolled_instructions
 from tilefuse.passes.lower_groups import LowerGroups
 from tilefuse.passes.pipeline import run_passes
 from tilefuse.passes.tile import Tile
@@ -25,7 +25,7 @@ def own_cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
         # small tiles are compiled faster; as if their code were long
-        patch.setattr(roll_stages, "written_out", lambda ops: 10 * written_out(ops))
+        patch.setattr(roll_stages, "unrolled_instructions", lambda ops: 10 * unrolled_instructions(ops))
         yield
 
 

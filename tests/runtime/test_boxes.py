@@ -3,7 +3,7 @@
 import pytest
 from runtime_pipelines import blur
 
-from tilefuse.runtime.call.boxes import Request, resolve
+from tilefuse.runtime.call.boxes import Request, resolve_boxes
 from tilefuse.runtime.compile.specialize import find_pipeline
 from tilefuse.runtime.errors import CallError
 
@@ -34,7 +34,7 @@ img.pipeline @ramp {
 
 
 def boxes(module, shapes, out_shapes=None, sizes=None, mins=None):
-    return resolve(find_pipeline(module), Request(shapes, out_shapes or {}, sizes or {}, mins or {}), {})
+    return resolve_boxes(find_pipeline(module), Request(shapes, out_shapes or {}, sizes or {}, mins or {}), {})
 
 
 def test_the_default_is_the_largest_box_that_all_inputs_allow(parse):

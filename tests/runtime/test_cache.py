@@ -34,7 +34,7 @@ def test_an_entry_is_built_once(folder):
 )
 def test_a_damaged_entry_is_built_again(folder, damage):
     path = cache.entry("c", cache.digest("source"))
-    cache.write(path, b"code")
+    cache.write_entry(path, b"code")
     path.write_bytes(damage(path.read_bytes()))
     assert cache.read(path) is None
     assert cache.get_or_build(path, lambda: b"new") == b"new"
@@ -49,18 +49,18 @@ def test_a_key_depends_on_each_part_and_on_their_ends():
 def test_a_cache_that_cannot_be_written_is_no_error(folder):
     (folder / "c").write_text("a file where the folder should be")
     path = cache.entry("c", cache.digest("source"))
-    assert not cache.write(path, b"code")
+    assert not cache.write_entry(path, b"code")
     assert cache.get_or_build(path, lambda: b"code") == b"code"
 
 
 def _write_often(path, letter):
     for _ in range(200):
-        cache.write(path, letter * 100_000)
+        cache.write_entry(path, letter * 100_000)
 
 
 def test_concurrent_writers_leave_whole_entries(folder):
     path = cache.entry("c", cache.digest("source"))
-    cache.write(path, b"a" * 100_000)
+    cache.write_entry(path, b"a" * 100_000)
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=_write_often, args=(path, letter)) for letter in (b"a", b"b")]
     for w in writers:

@@ -63,10 +63,10 @@ def test_arrays_of_the_wrong_side(no_gpu, parse):
 def test_cubins_are_cached_with_their_figures(monkeypatch, nvrtc):
     text = 'extern "C" __global__ void {}(float* a) {{ a[threadIdx.x] *= 2; }}'
     sources = {name: text.format(name) for name in ("twice", "again")}
-    first = cubins.build(sources, "sm_90", strict_float=False)
+    first = cubins.compile_cubins(sources, "sm_90", strict_float=False)
     monkeypatch.setattr(cubins.cache, "_memory", {})
     monkeypatch.setattr(cubins, "_compile", None)
-    assert cubins.build(sources, "sm_90", strict_float=False) == first
+    assert cubins.compile_cubins(sources, "sm_90", strict_float=False) == first
     assert list(first.registers) == list(first.codes) == ["twice", "again"]
     assert min(first.registers.values()) > 0
     assert all(code[:4] == b"\x7fELF" for code in first.codes.values())
@@ -79,9 +79,9 @@ def test_strict_float_turns_contraction_off():
 
 def test_what_nvrtc_refuses(nvrtc):
     with pytest.raises(BuildError, match=r"(?s)NVRTC refuses the generated source: .*nonsense"):
-        cubins.build({"nonsense": "nonsense;"}, "sm_90", strict_float=False)
+        cubins.compile_cubins({"nonsense": "nonsense;"}, "sm_90", strict_float=False)
     with pytest.raises(TargetError, match="does not know sm_20"):
-        cubins.build({"nothing": ""}, "sm_20", strict_float=False)
+        cubins.compile_cubins({"nothing": ""}, "sm_20", strict_float=False)
 
 
 def test_streams_of_any_library():

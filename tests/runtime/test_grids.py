@@ -16,7 +16,7 @@ from tilefuse.runtime.call.boxes import CallBoxes
 from tilefuse.runtime.compile.backend import find_backend
 from tilefuse.runtime.compile.compiled import Compiled, Settings
 from tilefuse.runtime.errors import CallError
-from tilefuse.runtime.launch.grids import fits, folded
+from tilefuse.runtime.launch.grids import fits, fold_plan
 from tilefuse.runtime.launch.plan import Plan, make_plan
 from tilefuse.runtime.program import compile_pipeline
 from tilefuse.targets.gpus import gpu
@@ -78,9 +78,9 @@ def test_grids_at_and_over_the_limits(plan_of, sizes, shape, within):
     plan = plan_of(stencil(len(sizes)), sizes, tile(*shape))
     assert fits(plan, MOST) == within
     assert fits(plan, None)
-    [before], [after] = plan.launches, folded(plan, MOST).launches
+    [before], [after] = plan.launches, fold_plan(plan, MOST).launches
     assert after.grid == (np.prod(before.grid, dtype=object), 1, 1)
-    assert fits(folded(plan, MOST), MOST)
+    assert fits(fold_plan(plan, MOST), MOST)
 
 
 def test_points_beyond_31_bits_have_wide_indices(plan_of):
@@ -93,7 +93,7 @@ def test_more_blocks_than_any_grid_has(plan_of, sizes):
     with pytest.raises(
         CallError, match=r"group '.*': tiles of 1.* take \d+ blocks .* at most 2147483647; give .* larger"
     ):
-        folded(plan, MOST)
+        fold_plan(plan, MOST)
 
 
 @pytest.mark.parametrize(("deep", "fits_block"), [(64, True), (65, False), (128, False)])

@@ -136,7 +136,7 @@ def test_only_kernels_that_are_held_are_printed_again(monkeypatch, tmp_path, pri
         taken = 255 if kernel == name and free else registers[kernel]
         return cubins.Cubin({kernel: b""}, {kernel: taken}, {kernel: 0}, {kernel: 0})
 
-    monkeypatch.setattr(cubins, "build", build)
+    monkeypatch.setattr(cubins, "compile_cubins", build)
     after = made.kernels(32, "sm_90")
     assert sorted(printed) == sorted([*printed[:3], name])
     assert [REGISTER_BOUNDED in g.attributes for g in groups(after.module)] == [True, False, False]
@@ -156,7 +156,7 @@ def test_kernels_that_do_not_change_are_not_lowered_again(monkeypatch, tmp_path)
         spilled = 64 if kernel == spilling and len(texts[kernel]) < 4 else 0
         return cubins.Cubin({kernel: b""}, {kernel: fitting(before[kernel])}, {kernel: spilled}, {kernel: 0})
 
-    monkeypatch.setattr(cubins, "build", build)
+    monkeypatch.setattr(cubins, "compile_cubins", build)
     after = made.kernels(32, "sm_90")
     assert {name: len(found) for name, found in texts.items()} == {n: 4 if n == spilling else 1 for n in before}
     for group in groups(after.module):

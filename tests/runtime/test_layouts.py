@@ -10,7 +10,7 @@ from tilefuse.runtime.arrays.layouts import (
     INTERLEAVED,
     array_shape,
     contiguous,
-    describe,
+    describe_layout,
     picture,
     planar,
     reach,
@@ -21,7 +21,7 @@ from tilefuse.runtime.launch.arena import ARENA_ALIGNMENT, Lifetime, arrange
 
 def spec(extents, order, itemsize=4, pointer=64):
     p = contiguous(extents, order, itemsize)
-    return describe(p, [(0, n) for n in extents], pointer, itemsize)
+    return describe_layout(p, [(0, n) for n in extents], pointer, itemsize)
 
 
 def test_specs_of_contiguous_arrays():
@@ -42,10 +42,10 @@ def test_a_spec_says_whether_rows_are_aligned():
 def test_inputs_are_aligned_where_rows_of_outputs_start():
     p = contiguous((640, 480), planar(2), 4)
     box = [(-2, 640), (0, 480)]
-    assert describe(p, box, 64, 4, starts=[2]).aligned  # 4 columns later
-    assert not describe(p, box, 64, 4, starts=[0]).aligned
-    assert not describe(p, box, 64, 4, starts=[2, 3]).aligned
-    assert describe(p, box, 72, 4, starts=[0]).aligned
+    assert describe_layout(p, box, 64, 4, starts=[2]).aligned  # 4 columns later
+    assert not describe_layout(p, box, 64, 4, starts=[0]).aligned
+    assert not describe_layout(p, box, 64, 4, starts=[2, 3]).aligned
+    assert describe_layout(p, box, 72, 4, starts=[0]).aligned
 
 
 @pytest.mark.parametrize("order", [planar(3), INTERLEAVED])
@@ -63,9 +63,9 @@ def test_no_stride_of_a_flipped_or_thinned_picture_is_fixed():
     a = np.zeros((8, 9), np.float32)
     for v in (a[:, ::-1], a[:, ::2], np.broadcast_to(a[:, :1], (8, 9))):
         p = picture(v.shape, v.strides, 4, planar(2))
-        assert describe(p, [(0, n) for n in p.extents], 0, 4).strides == (None, None)
+        assert describe_layout(p, [(0, n) for n in p.extents], 0, 4).strides == (None, None)
     transposed = picture(a.T.shape, a.T.strides, 4, planar(2))
-    assert describe(transposed, [(0, 8), (0, 9)], 0, 4).strides == (None, 1)
+    assert describe_layout(transposed, [(0, 8), (0, 9)], 0, 4).strides == (None, 1)
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.sampled_from([1, 2, 4, 8]))

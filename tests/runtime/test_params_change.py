@@ -117,7 +117,7 @@ def test_params_of_every_type_on_a_gpu(monkeypatch):
     def again(*_args, **_options):
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(cubins, "build", again)
+    monkeypatch.setattr(cubins, "compile_cubins", again)
     for which, count in ((1, 2), (0, 5), (1, 6)):
         for found, expected in zip(call(program, which, count), call(reference, which, count), strict=True):
             np.testing.assert_array_equal(found.get(), expected)

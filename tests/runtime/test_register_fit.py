@@ -72,7 +72,7 @@ def report(spilled, registers=64, inside=None):
 
 def test_a_spilled_tile_is_searched_for_again(monkeypatch):
     build, calls = report([64, 64, 0], registers=120)
-    monkeypatch.setattr(cubins, "build", build)
+    monkeypatch.setattr(cubins, "compile_cubins", build)
     made = compiled()
     before = schedules(made.module)
     after = made.kernels(32, "sm_90")
@@ -89,7 +89,7 @@ def test_a_spilled_tile_is_searched_for_again(monkeypatch):
 )
 def test_a_spilled_tile_needs_no_more_than_it_takes_by_itself(monkeypatch, spilled, registers, need):
     build, _ = report(spilled, registers)
-    monkeypatch.setattr(cubins, "build", build)
+    monkeypatch.setattr(cubins, "compile_cubins", build)
     noted = []
     monkeypatch.setattr(fit_registers, "add_register_need", lambda group, registers: noted.append(registers))
     compiled().kernels(32, "sm_90")
@@ -100,7 +100,7 @@ def test_a_spilled_tile_needs_no_more_than_it_takes_by_itself(monkeypatch, spill
 def test_a_single_wave_has_no_room_for_more_blocks(monkeypatch, registers, bounds):
     """Of 4 blocks of 256 threads on each multiprocessor, 8 could move in with 32 registers: with 64, 4 can."""
     build, calls = report([0], registers=registers)
-    monkeypatch.setattr(cubins, "build", build)
+    monkeypatch.setattr(cubins, "compile_cubins", build)
     module = run_passes(pipeline(), standard_passes("h200"))
     (group,) = groups_of(find_pipeline(module))
     group.schedule = WarpSchedule(tile=(120, 62), threads=(32, 8), vector=4, blocks=4, prefetch_rows=40)
@@ -117,7 +117,7 @@ def test_a_single_wave_has_no_room_for_more_blocks(monkeypatch, registers, bound
 
 def test_what_does_not_spill_stays(monkeypatch):
     build, calls = report([0], registers=32)
-    monkeypatch.setattr(cubins, "build", build)
+    monkeypatch.setattr(cubins, "compile_cubins", build)
     made = compiled()
     assert schedules(made.kernels(32, "sm_90").module) == schedules(made.module)
     assert len(calls) == 1
@@ -126,7 +126,7 @@ def test_what_does_not_spill_stays(monkeypatch):
 
 def test_what_leaves_too_few_registers_is_held(monkeypatch):
     build, calls = report([0], registers=200)
-    monkeypatch.setattr(cubins, "build", build)
+    monkeypatch.setattr(cubins, "compile_cubins", build)
     made = compiled()
     after = made.kernels(32, "sm_90")
     (schedule,) = schedules(after.module)
@@ -150,7 +150,7 @@ def test_what_leaves_too_few_registers_is_held(monkeypatch):
 @pytest.mark.parametrize("passes", [None, by_hand(blocks=4)], ids=["searched for", "by hand"])
 def test_a_tile_that_spills_at_borders_alone_stays(monkeypatch, passes):
     build, calls = report([64, 64, 0], registers=120, inside=0)
-    monkeypatch.setattr(cubins, "build", build)
+    monkeypatch.setattr(cubins, "compile_cubins", build)
     made = compiled(passes)
     after = made.kernels(32, "sm_90")
     # left to itself, and held to the schedule's blocks
@@ -167,7 +167,7 @@ def test_versions_in_a_function_of_their_own_are_told_apart_by_the_report(monkey
         calls.extend(sources)
         return cubins.Cubin(*(dict.fromkeys(sources, what) for what in (b"", 120, 64, 0, own)))
 
-    monkeypatch.setattr(cubins, "build", build)
+    monkeypatch.setattr(cubins, "compile_cubins", build)
     made = Compiled(pipeline(), Settings(Backend("cuda", "h200"), options={"extent": (8192, 8192)}))
     after = made.kernels(32, "sm_90")
     # the version for the interior is not compiled by itself
@@ -177,7 +177,7 @@ def test_versions_in_a_function_of_their_own_are_told_apart_by_the_report(monkey
 
 def test_given_sizes_get_fewer_blocks_and_rows(monkeypatch):
     build, calls = report([64, 64, 0], registers=100)
-    monkeypatch.setattr(cubins, "build", build)
+    monkeypatch.setattr(cubins, "compile_cubins", build)
     made = compiled(by_hand(blocks=4))
     (before,), (after,) = schedules(made.module), schedules(made.kernels(32, "sm_90").module)
     assert len(calls) == 3
@@ -186,7 +186,7 @@ def test_given_sizes_get_fewer_blocks_and_rows(monkeypatch):
 
 def test_spills_without_end_are_kept(monkeypatch):
     build, _ = report([64], registers=255)
-    monkeypatch.setattr(cubins, "build", build)
+    monkeypatch.setattr(cubins, "compile_cubins", build)
     kernels = compiled().kernels(32, "sm_90")
     assert set(kernels.cubin.spill_bytes.values()) == {64}
 
@@ -244,7 +244,7 @@ def test_what_is_released_and_spills_is_not_asked_for_again(monkeypatch):
         spilled = {name: 112 if registers < needed[name] else 0 for name, registers in taken.items()}
         return cubins.Cubin(dict.fromkeys(sources, b""), taken, spilled, dict.fromkeys(sources, 0))
 
-    monkeypatch.setattr(cubins, "build", build)
+    monkeypatch.setattr(cubins, "compile_cubins", build)
     module = random_subwords.pipeline(45)[0].to_module()
     schedule = passes("h200", shape="warp_tile", algorithm="all")
     before = Compiled(module, Settings(Backend("cuda", "h200"), passes=schedule))
@@ -271,7 +271,7 @@ def test_a_group_that_is_tiled_again_does_not_wait_for_others(monkeypatch):
             tiled.set()
         return cubins.Cubin({name: b""}, {name: 120}, {name: 64 if calls[-1] == calls[0] else 0}, {name: 0})
 
-    monkeypatch.setattr(cubins, "build", build)
+    monkeypatch.setattr(cubins, "compile_cubins", build)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     settings = Settings(Backend("cuda", "h200"), options={"algorithm": "none"})
     made = Compiled(hl.Pipeline(second).to_module(), settings).kernels(32, "sm_90")
@@ -287,10 +287,10 @@ def fitted(**options):
 
 def test_the_pass_does_what_programs_do(monkeypatch):
     build, _ = report([64, 64, 0], registers=120)
-    monkeypatch.setattr(cubins, "build", build)
+    monkeypatch.setattr(cubins, "compile_cubins", build)
     of_program = schedules(compiled().kernels(32, "sm_90").module)
     build, calls = report([64, 64, 0], registers=120)
-    monkeypatch.setattr(cubins, "build", build)
+    monkeypatch.setattr(cubins, "compile_cubins", build)
     assert schedules(fitted(search=True)) == of_program
     assert len(calls) >= 3
 

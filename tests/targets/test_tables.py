@@ -8,7 +8,7 @@ import pytest
 from tilefuse.analysis.machine import is_cpu, machine
 from tilefuse.targets import cpus
 from tilefuse.targets.cpus import UnknownCpu, cpu, cpu_names, host_cpu, of_cpuinfo
-from tilefuse.targets.gpus import UnknownGpu, gpu, gpu_names, read_table
+from tilefuse.targets.gpus import UnknownGpu, gpu, gpu_names, read_gpus
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ CPU = (
     ],
 )
 def test_a_wrong_row_of_a_cpu_is_named(old, new, message):
-    assert cpus.read_table(ISA + CPU).cpus["mine"].cores == 2
+    assert cpus.read_cpus(ISA + CPU).cpus["mine"].cores == 2
     with pytest.raises(ValueError, match=message):
-        cpus.read_table((ISA + CPU).replace(old, new))
+        cpus.read_cpus((ISA + CPU).replace(old, new))
 
 
 def test_the_tables_import_nothing_else_of_ours():
@@ -152,7 +152,7 @@ GPU = (
 
 
 def test_a_row_of_a_gpu():
-    assert read_table(ARCH + GPU)["mine"].sms == 10
+    assert read_gpus(ARCH + GPU)["mine"].sms == 10
 
 
 @pytest.mark.parametrize(
@@ -166,4 +166,4 @@ def test_a_row_of_a_gpu():
 )
 def test_a_wrong_row_is_named(old, new, message):
     with pytest.raises(ValueError, match=message):
-        read_table((ARCH + GPU).replace(old, new))
+        read_gpus((ARCH + GPU).replace(old, new))

@@ -93,7 +93,7 @@ class Draw(ModulePass):
         return alike[int(d.position * len(alike))]
 
 
-def passes_with(target: str, draw: Draw) -> list[ModulePass]:
+def passes_with_draw(target: str, draw: Draw) -> list[ModulePass]:
     """The standard passes, with the drawn schedules for `tile`'s."""
     return [draw if isinstance(p, Tile) else p for p in standard_passes(target)]
 

@@ -190,7 +190,7 @@ def search(
     return best
 
 
-def split(examples: Sequence[Example], share: float, seed: int) -> tuple[list[Example], list[Example]]:
+def split_schedules(examples: Sequence[Example], share: float, seed: int) -> tuple[list[Example], list[Example]]:
     """Split the schedules of every example into a random `share` and the rest."""
     random = Random(seed)
     kept: list[Example] = []

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tilefuse.tools.calibration import gpu, predicted, workers
-from tilefuse.tools.calibration.drawn import KINDS, Draw, Drawing, kinds_in, passes_with
+from tilefuse.tools.calibration.drawn import KINDS, Draw, Drawing, kinds_in, passes_with_draw
 
 SIZES = {"small": (1536, 2560), "large": (8192, 8192)}
 """Width and height."""
@@ -106,7 +106,7 @@ def measure(task: Task) -> dict[str, Any]:
             break
         draw = Draw(task.target, EXTENTS, drawing)
         try:
-            program = _compile(task, passes_with(task.target, draw))
+            program = _compile(task, passes_with_draw(task.target, draw))
             key = json.dumps(draw.record["schedules"])
             if key in seen and drawing.best is None:
                 entry["repeated"] += 1
@@ -138,7 +138,7 @@ def measure(task: Task) -> dict[str, Any]:
 def _as_compiled(task: Task, arrays: dict[str, Any], reference: Any, name: str) -> tuple[dict[str, Any], Any]:
     """A row of one size, and the reference: the first program's results for small pictures."""
     predict = predicted.Predict(task.target, SIZES[name])
-    program = _compile(task, predicted.passes_with(predict))
+    program = _compile(task, predicted.passes_with_prediction(predict))
     row: dict[str, Any] = {}
     if not task.dry:
         with workers.turn():
@@ -225,7 +225,7 @@ def _measured(entry: dict[str, Any]) -> list[dict[str, Any]]:
     return [*entry["compiled"].values(), *entry["rows"]]
 
 
-def run(given: Sequence[Task], workers_count: int) -> Any:
+def run_tasks(given: Sequence[Task], workers_count: int) -> Any:
     """(task, entry) as they are done; an entry has all keys, also of a process that died."""
     for task, entry in workers.each(measure, given, workers_count):
         yield task, {**_empty(), **entry}

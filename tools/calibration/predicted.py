@@ -54,7 +54,7 @@ class Predict(ModulePass):
         raise ValueError(f"group '{group.sym_name.data}': the search does not know {given}")
 
 
-def passes_with(predict: Predict) -> list[ModulePass]:
+def passes_with_prediction(predict: Predict) -> list[ModulePass]:
     """The standard passes, and behind `tile` the pass that adds up the predicted time."""
     passes = standard_passes(predict.target, extent=predict.extent)
     behind = next(i for i, p in enumerate(passes) if isinstance(p, Tile)) + 1
