@@ -193,6 +193,7 @@ def _last_of_cpus() -> list[ModulePass]:
     from tilefuse.passes.divide_by_product import DivideByProduct
     from tilefuse.passes.mask_selects import MaskSelects
     from tilefuse.passes.plain_conversions import PlainConversions
+    from tilefuse.passes.row_pointers import RowPointers
     from tilefuse.passes.shift_inwards import ShiftInwards
     from tilefuse.passes.split_conversions import SplitConversions
     from tilefuse.passes.split_lookups import SplitLookups
@@ -202,7 +203,7 @@ def _last_of_cpus() -> list[ModulePass]:
 
     of_masks: list[ModulePass] = [CompareSelects(), MaskSelects()]
     of_rows = [ThreadArrays(), *of_masks, StreamStores(), ShiftInwards(), WidenAccesses()]
-    return [*of_rows, DivideByProduct(), PlainConversions(), SplitConversions(), SplitLookups()]
+    return [*of_rows, DivideByProduct(), PlainConversions(), SplitConversions(), SplitLookups(), RowPointers()]
 
 
 def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:

@@ -15,7 +15,7 @@ from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
 from tilefuse.execution.row_strip.features import FEW, STAYS_SHARE, StripFeatures
-from tilefuse.execution.row_strip.loops import LOADS_LEFT, loads, loops
+from tilefuse.execution.row_strip.loops import loads, loops
 from tilefuse.execution.row_strip.rows import StageRows, instructions_of_plane, rolling_rows
 
 NAME = "row_strip"
@@ -32,17 +32,26 @@ HEIGHT_MULTIPLE = 8
 """Heights are multiples of this, so that tiles begin where stages of other scales have a row."""
 ROW_COST = 12.0
 """Vectors to begin a row of a stage, the one included that is computed again at its end."""
-TOGETHER = (1, 2, 3)
-"""Rows of the output in one loop: boxes of 3x3 points take 0.94 of the time of one row with two where compilers keep
-what was loaded, and 0.66 to 0.8 with three."""
-OF_SEVERAL = 2
+TOGETHER = (1, 4, 6)
+"""Rows of the output in one loop: boxes of 3x3 points take 0.6 of the time of one row with four and 0.54
+with six."""
+OF_SEVERAL = 4
 """Rows in a loop over several stages, at most: registers hold no more."""
+SHARED_LOADS = 0.9
+"""Share of the loads of one row that several in one loop must be left, at most, for them to be compared."""
+POINTERS = 14
+"""Rows that a loop may load or store with the address of each in a register; x86-64 has 16, one is of the column."""
+POINTER_COST = 2.5
+"""Instructions, for each vector, of the address of each other row."""
 LATE_BYTES = 4096
 """Of a row of an input or output, from where it begins, if strips are not as wide as the picture: the row before does
 not lead there, so that its page is not known, and nothing of it has been fetched ahead. A page, if rows lie two or
 more apart: then what follows a short row in its page is fetched ahead for nothing, which costs as much."""
 LATE_COST = 0.65
 """Instructions that could be done while such a byte is waited for."""
+BESIDE_COST = 1.3
+"""Instructions that could be done while such a byte of a row is waited for which is computed beside the row before it,
+and so does not follow it in time; strips of the picture's width have no others."""
 STREAM_CORES = 8
 """Fewer cores do not use all of the memory's bandwidth, and wait for stores past the caches longer than for others."""
 HALO_MISS = 0.3
@@ -62,7 +71,8 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
         for rows in (rolling_rows(facts, planes, together) for together in TOGETHER)
         if rows[facts.output].together <= OF_SEVERAL or all(len(ids) == 1 for ids in _loops(facts, rows))
     ]
-    for together, rows in zip(TOGETHER, counts if _shares_rows(facts, counts) else counts[:1], strict=False):
+    for rows in counts if _shares_rows(facts, counts) else counts[:1]:
+        together = rows[facts.output].together
         for width in (*narrow, *_widths(columns)):
             kept = kept_bytes(facts, rows, width)
             if kept > machine.fast_bytes:
@@ -98,7 +108,7 @@ def _shares_rows(facts: GroupFacts, counts: Sequence[dict[int, StageRows]]) -> b
     if any(follow[1].ratio != 1 for follow in facts.follow.values()):
         return False
     single, *more = (sum(_loads_of(facts, rows, ids) for ids in _loops(facts, rows)) for rows in counts)
-    return max(more) <= LOADS_LEFT * single
+    return min(more, default=single) <= SHARED_LOADS * single
 
 
 def _loops(facts: GroupFacts, rows: dict[int, StageRows]) -> list[tuple[int, ...]]:
@@ -108,6 +118,19 @@ def _loops(facts: GroupFacts, rows: dict[int, StageRows]) -> list[tuple[int, ...
 def _loads_of(facts: GroupFacts, rows: dict[int, StageRows], ids: Sequence[int]) -> float:
     """Loads of a point of stages in one loop."""
     return loads(facts.model.nodes, ids, rows[ids[0]].together)
+
+
+def _addresses_of(facts: GroupFacts, rows: dict[int, StageRows], ids: Sequence[int]) -> float:
+    """Instructions, for each point of stages in one loop, of the addresses of rows that find no register."""
+    together, nodes = rows[ids[0]].together, facts.model.nodes
+    loaded = {
+        (producer, row + (o[1] if len(o) > 1 else 0), o[2:])
+        for id in ids
+        for producer, offsets in nodes[id].offsets.items()
+        for o in offsets
+        for row in range(together)
+    }
+    return POINTER_COST * max(0, len(loaded) + together * len(ids) - POINTERS) / together
 
 
 def _widths(columns: int) -> Iterator[int]:
@@ -149,12 +172,14 @@ def _features(
     blocks = math.prod(-(-n // t) for n, t in zip(facts.box, tile, strict=True))
     instructions = 0.0
     for ids in _loops(facts, rows):
-        r, each = rows[ids[0]], _loads_of(facts, rows, ids)
+        r, each = rows[ids[0]], _loads_of(facts, rows, ids) + _addresses_of(facts, rows, ids)
         for node in (nodes[id] for id in ids):
             each += instructions_of_plane(node, r) + node.values + across_cost(node, facts.members, width)
         instructions += _computed(r, tall) * (r.pitch(width) * each + row_cost / nodes[ids[0]].bytes)
-    if width < facts.box[0]:
-        instructions += LATE_COST * sum(_late_bytes(facts, rows, width, tall))
+    together = rows[facts.output].together
+    late = LATE_COST if width < facts.box[0] else BESIDE_COST * (together - 1) / together
+    if late:
+        instructions += late * sum(_late_bytes(facts, rows, width, tall))
     share = math.prod(facts.box) * nodes[facts.output].bytes
     bytes = float(share) + sum(_loaded(facts, rows, p, width, tall) for p in _inputs(facts, rows))
     return StripFeatures(blocks=blocks, bytes=bytes, instructions=instructions, kept_bytes=kept)

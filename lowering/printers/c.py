@@ -214,6 +214,8 @@ class C(Language):
     fence = "__atomic_thread_fence(__ATOMIC_SEQ_CST);"
     shuffle = None
     computes_vectors = True
+    # else GCC adds up the address of each element of an array on the stack by itself, one register for each
+    hidden_pointer = ' __asm__("" : "+r"({}));'
     library: ClassVar[dict[str, Helper]] = {
         **COMMON,
         **_to_int(),

@@ -49,6 +49,7 @@ from tilefuse.lowering.printers.memory import (
     print_metadata,
     print_prefetch,
     print_store,
+    print_subview,
     print_vector_store,
     print_view,
 )
@@ -233,6 +234,7 @@ STATEMENTS: dict[str, Callable[[FunctionText, Operation], None]] = {
     "img.print": print_print,
     "memref.prefetch": print_prefetch,
     "memref.alloca": print_alloca,
+    "memref.subview": print_subview,
     "memref.view": print_view,
     "vector.store": print_vector_store,
     "vector.maskedstore": print_masked_store,

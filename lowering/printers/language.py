@@ -44,6 +44,8 @@ class Language(ABC):
     """Whether + - * take vectors, lane by lane."""
     kernels_overlap: ClassVar[bool] = False
     """Whether a kernel may start before the one before it has ended (`nvvm.griddepcontrol`)."""
+    hidden_pointer: ClassVar[str] = ""
+    """A statement after which compilers do not know where the pointer `{}` comes from; none where they need not."""
     library: ClassVar[dict[str, Helper]]
 
     @abstractmethod

@@ -160,13 +160,40 @@ def print_view(p: FunctionText, op: Operation) -> None:
     _declare(p, op.result, name)
 
 
+def print_subview(p: FunctionText, op: Operation) -> None:
+    """A row as a pointer: `const float* row = &in[y * in_s0 + x];`, of which a compiler knows no more in C."""
+    op = as_type(memref.SubviewOp, op)
+    type_, indices = op.result.type, _row_start(op)
+    source = memory_of(p, op.source, op)
+    at = address(element(p, op.source, indices, op))
+    written = any(isinstance(use.operation, memref.StoreOp) for use in op.result.uses)
+    name = p.names.fresh(op.result.name_hint or "row")
+    hidden = p.language.hidden_pointer.format(name)
+    p.line(f"{'' if written else 'const '}{p.storage(type_.element_type)}* {name} = {at.text};{hidden}")
+    p.memories[op.result] = PrintedMemRef(name, type_, source.extents[-1:], None, (name,), source.wide)
+
+
+def _row_start(op: memref.SubviewOp) -> Sequence[SSAValue]:
+    """The indices where a row begins. PipelineError for views of another kind."""
+    sizes, steps = op.static_sizes.get_values(), op.static_strides.get_values()
+    if (
+        any(n != 1 for n in (*steps, *sizes[:-1]))
+        or len(op.offsets) != len(sizes)
+        or op.result.type.get_num_dims() != 1
+    ):
+        raise PipelineError("memref.subview: only a part of one row is printed, its first element given by values", op)
+    return op.offsets
+
+
 # --- access -------------------------------------------------------------------------------------------------
 
 
 def memory_of(p: FunctionText, value: SSAValue, op: Operation) -> PrintedMemRef:
     """Look up a memref; PipelineError if it came from an op that is not printed."""
     if value not in p.memories:
-        raise PipelineError(f"{op.name}: its memref must be an argument, a memref.alloca or a memref.view", op)
+        raise PipelineError(
+            f"{op.name}: its memref must be an argument, a memref.alloca, a memref.view or a memref.subview", op
+        )
     return p.memories[value]
 
 

@@ -51,7 +51,7 @@ def memref_bytes(type_: MemRefType[Any], op: Operation) -> int:
 
 def root_memref(value: SSAValue) -> SSAValue:
     """The memref that a view is a view of."""
-    while isinstance(owner := value.owner, memref.ViewOp):
+    while isinstance(owner := value.owner, memref.ViewOp | memref.SubviewOp):
         value = owner.source
     return value
 
