@@ -72,7 +72,7 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
         if rows[facts.output].together <= OF_SEVERAL or all(len(ids) == 1 for ids in _loops(facts, rows))
     ]
     for rows in counts if _shares_rows(facts, counts) else counts[:1]:
-        together = rows[facts.output].together
+        together, each = rows[facts.output].together, _loop_costs(facts, rows)
         for width in (*narrow, *_widths(columns)):
             kept = kept_bytes(facts, rows, width)
             if kept > machine.fast_bytes:
@@ -81,7 +81,8 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
                 if width in narrow and tall < min(height, ACROSS_HEIGHT):
                     continue
                 tile = (width, tall, *planes)
-                found = _features(facts, rows, tile, kept, ROW_COST * machine.vector_bytes)
+                found = _features(facts, rows, each, tile, ROW_COST * machine.vector_bytes)
+                found = replace(found, kept_bytes=kept)
                 equal = stays(found, machine)
                 found = replace(found, streams=streams, equal=equal, vector_bytes=machine.vector_bytes)
                 yield Candidate(NAME, tile, (1,) * len(tile), together, places, found, predict(found, machine))
@@ -164,25 +165,37 @@ def kept_bytes(facts: GroupFacts, rows: dict[int, StageRows], width: int) -> flo
     return total + sum(n * width * nodes[p].bytes for p, n in tall.items())
 
 
+def _loop_costs(facts: GroupFacts, rows: dict[int, StageRows]) -> list[tuple[tuple[int, ...], float]]:
+    """The stages of each loop, and instructions for a point of all of them, but for those of reads across rows."""
+    nodes, found = facts.model.nodes, []
+    for ids in _loops(facts, rows):
+        r = rows[ids[0]]
+        each = sum(instructions_of_plane(node, r) + node.values for node in (nodes[id] for id in ids))
+        found.append((ids, each + _loads_of(facts, rows, ids) + _addresses_of(facts, rows, ids)))
+    return found
+
+
 def _features(
-    facts: GroupFacts, rows: dict[int, StageRows], tile: tuple[int, ...], kept: float, row_cost: float
+    facts: GroupFacts,
+    rows: dict[int, StageRows],
+    costs: Sequence[tuple[tuple[int, ...], float]],
+    tile: tuple[int, ...],
+    row_cost: float,
 ) -> StripFeatures:
     nodes = facts.model.nodes
     width, tall = min(tile[0], facts.box[0]), min(tile[1], facts.box[1])
     blocks = math.prod(-(-n // t) for n, t in zip(facts.box, tile, strict=True))
     instructions = 0.0
-    for ids in _loops(facts, rows):
-        r, each = rows[ids[0]], _loads_of(facts, rows, ids) + _addresses_of(facts, rows, ids)
-        for node in (nodes[id] for id in ids):
-            each += instructions_of_plane(node, r) + node.values + across_cost(node, facts.members, width)
-        instructions += _computed(r, tall) * (r.pitch(width) * each + row_cost / nodes[ids[0]].bytes)
+    for ids, each in costs:
+        r, across = rows[ids[0]], sum(across_cost(nodes[id], facts.members, width) for id in ids)
+        instructions += _computed(r, tall) * (r.pitch(width) * (each + across) + row_cost / nodes[ids[0]].bytes)
     together = rows[facts.output].together
     late = LATE_COST if width < facts.box[0] else BESIDE_COST * (together - 1) / together
     if late:
         instructions += late * sum(_late_bytes(facts, rows, width, tall))
     share = math.prod(facts.box) * nodes[facts.output].bytes
     bytes = float(share) + sum(_loaded(facts, rows, p, width, tall) for p in _inputs(facts, rows))
-    return StripFeatures(blocks=blocks, bytes=bytes, instructions=instructions, kept_bytes=kept)
+    return StripFeatures(blocks=blocks, bytes=bytes, instructions=instructions, kept_bytes=0.0)
 
 
 def _computed(rows: StageRows, tall: int) -> float:

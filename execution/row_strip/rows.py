@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from tilefuse.analysis.index import Index, Span
 from tilefuse.analysis.model import Node, PipelineModel
@@ -42,12 +43,12 @@ class StageRows:
     lanes: int = 1
     """Elements of a vector; a row begins with one, so that few loads touch two lines of the cache."""
 
-    @property
+    @cached_property
     def column_steps(self) -> int:
         """Columns for each of the output's."""
         return _steps(self.follow[0])
 
-    @property
+    @cached_property
     def row_steps(self) -> int:
         """Rows that are computed with each of the output's."""
         return _steps(self.follow[1]) * self.together
@@ -57,12 +58,12 @@ class StageRows:
         """The rows that are computed with the output's."""
         return range(self.last - self.row_steps + 1, self.last + 1)
 
-    @property
+    @cached_property
     def lead(self) -> int:
         """Rows of the output before the first with which a row is computed."""
         return (self.last - self.first) // self.row_steps
 
-    @property
+    @cached_property
     def planes(self) -> int:
         """Rows of x that lie at one y."""
         return math.prod(high - low + 1 for low, high in self.deep)
