@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 
 from xdsl.dialects import arith, memref
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.dialects.constants import integer_constant
 
@@ -44,7 +44,7 @@ def terms_and_offset(value: SSAValue, body: Block) -> tuple[frozenset[tuple[SSAV
 
 
 def counted_terms(value: SSAValue, body: Block) -> tuple[dict[SSAValue, int], int]:
-    """As `terms_and_offset`; the terms have an order, which is that of the operations."""
+    """Split an index as `terms_and_offset` does, into terms in the order of their operations."""
     terms, number = {value: 1}, 0
     for op in reversed(list(body.ops)):
         # all that uses a value comes after it, and has been counted
@@ -57,42 +57,60 @@ def counted_terms(value: SSAValue, body: Block) -> tuple[dict[SSAValue, int], in
     return {term: count for term, count in terms.items() if count}, number
 
 
+_Sum = tuple[frozenset[tuple[int, int]], int]
+"""Terms, each with its count, and a number."""
+
+
 class SameIndices:
-    """Keys of indices, alike for values that are computed alike: sums in any order, and numbers added up."""
+    """Numbers of indices, one for all that are computed alike: sums are in any order, and their constants added up."""
 
     def __init__(self) -> None:
-        self.keys: dict[SSAValue, Hashable] = {}
+        self.of: dict[SSAValue, int] = {}
+        self.numbers: dict[Hashable, int] = {}
+        """Of sums, and of terms, which are counted on their own."""
+        self.sums: list[_Sum] = []
 
-    def key(self, value: SSAValue) -> Hashable:
-        """The key of a value; itself if its operation does more than compute."""
-        if value not in self.keys:
-            self.keys[value] = self._key_of(value)
-        return self.keys[value]
+    def number(self, value: SSAValue) -> int:
+        """Find the number of an index."""
+        waiting = [value]
+        while waiting:
+            # a stack of its own: indices of long expressions are deeper than Python's
+            op = waiting[-1].owner
+            operands = [] if isinstance(op, Block) or not op.name.startswith("arith.") else op.operands
+            if missing := [operand for operand in operands if operand not in self.of]:
+                waiting += missing
+            else:
+                last = waiting.pop()
+                if last not in self.of:
+                    self.of[last] = self._number_of(self._sum(last))
+        return self.of[value]
 
-    def _key_of(self, value: SSAValue) -> Hashable:
+    def _number_of(self, sum: _Sum) -> int:
+        if sum not in self.numbers:
+            self.numbers[sum] = len(self.sums)
+            self.sums.append(sum)
+        return self.numbers[sum]
+
+    def _sum(self, value: SSAValue) -> _Sum:
         op = value.owner
-        if isinstance(op, Block) or not op.name.startswith("arith."):
-            return value
         if (known := integer_constant(value)) is not None:
-            return known
+            return frozenset(), known
         if not isinstance(op, arith.AddiOp | arith.SubiOp):
-            same = tuple((name, str(attribute)) for name, attribute in (op.attributes | op.properties).items())
-            return (op.name, str(value.type), same, tuple(map(self.key, op.operands)))
-        counts: dict[Hashable, int] = {}
+            return frozenset({(self._term(value), 1)}), 0
+        counts: dict[int, int] = {}
         number = 0
         for operand, sign in ((op.lhs, 1), (op.rhs, 1 if isinstance(op, arith.AddiOp) else -1)):
-            terms, more = self._sum(self.key(operand))
+            terms, more = self.sums[self.of[operand]]
             number += sign * more
             for term, count in terms:
                 counts[term] = counts.get(term, 0) + sign * count
-        counted = ((term, count) for term, count in counts.items() if count)
-        return ("sum", frozenset(counted), number)
+        return frozenset((term, count) for term, count in counts.items() if count), number
 
-    @staticmethod
-    def _sum(key: Hashable) -> tuple[Iterable[tuple[Hashable, int]], int]:
-        """The terms and the number of a key."""
-        if isinstance(key, int):
-            return (), key
-        if isinstance(key, tuple) and key[0] == "sum":
-            return key[1], key[2]
-        return ((key, 1),), 0
+    def _term(self, value: SSAValue) -> int:
+        """Find the number of a term, which is no sum: of the operation on its operands, or of the value alone."""
+        op = value.owner
+        made: Hashable = value
+        if isinstance(op, Operation) and op.name.startswith("arith."):
+            attributes = tuple((name, str(attribute)) for name, attribute in (op.attributes | op.properties).items())
+            made = (op.name, str(value.type), attributes, tuple(self.of[operand] for operand in op.operands))
+        return self.numbers.setdefault(made, len(self.numbers))

@@ -1,4 +1,4 @@
-"""`row-pointers`: a loop over columns that reads neighbours goes from 0, and reads rows that are views of memory.
+"""`row-pointers`: a loop over columns of several rows goes from 0, and accesses the rows as views of memory.
 
     scf.for %x = %a to %b {                        %row = memref.subview %in[%first + %a][%n][1]
       %p = memref.load %in[%first + %x]            scf.for %k = 0 to %b - %a {
@@ -28,13 +28,15 @@ from tilefuse.dialects.constants import integer_constant
 from tilefuse.passes.column_steps import SameIndices, counted_terms
 from tilefuse.passes.row_parts import vector_loops
 
+FEWEST = 3
+"""Rows for which it pays: of fewer the addresses find registers."""
 Access = memref.LoadOp | memref.StoreOp
 Terms = tuple[tuple[SSAValue, int], ...]
 """Values that are added up, each with its count."""
 
 
 @dataclass(frozen=True)
-class _Row:
+class _AccessedRow:
     """Memory that is accessed side by side: an index of its last dimension is a sum of these terms and a number."""
 
     memory: SSAValue
@@ -51,27 +53,27 @@ class _Row:
 
 @dataclass(frozen=True)
 class RowPointers(ModulePass):
-    """Access rows through views of them, in loops marked `kernel.simd` that read neighbours in a row."""
+    """Access rows through views of them, in loops marked `kernel.simd` over several rows."""
 
     name = "row-pointers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for loop, _ in vector_loops(op):
-            if integer_constant(loop.step) == 1 and not loop.results:
-                rows = _rows(loop)
-                if len(rows) > 2:
-                    _Views(loop).emit(rows)
+            if integer_constant(loop.step) == 1 and not loop.results and len(rows := _rows(loop)) >= FEWEST:
+                _Views(loop).emit(rows)
 
 
-def _rows(loop: scf.ForOp) -> list[_Row]:
+def _rows(loop: scf.ForOp) -> list[_AccessedRow]:
     """Find the rows of a loop."""
-    found: dict[tuple[object, ...], _Row] = {}
+    found: dict[tuple[object, ...], _AccessedRow] = {}
     same = SameIndices()
     for op in loop.body.block.ops:
         if isinstance(op, Access) and (place := _place(op, loop)) is not None:
             others, terms, number = place
-            sums = frozenset((same.key(value), count) for value, count in terms)
-            row = found.setdefault((op.memref, tuple(map(same.key, others)), sums), _Row(op.memref, others, terms, []))
+            sums = frozenset((same.number(value), count) for value, count in terms)
+            row = found.setdefault(
+                (op.memref, tuple(map(same.number, others)), sums), _AccessedRow(op.memref, others, terms, [])
+            )
             row.accesses.append((op, number))
     return list(found.values())
 
@@ -108,7 +110,7 @@ class _Views:
         """Of views: the loop's variable and a number."""
         self.last: Operation | None = None
 
-    def emit(self, rows: Sequence[_Row]) -> None:
+    def emit(self, rows: Sequence[_AccessedRow]) -> None:
         """All views; the loop goes from 0 then."""
         for row in rows:
             view, least = self._view(row), min(row.numbers)
@@ -116,7 +118,7 @@ class _Views:
                 self._replace(op, view, number - least)
         self._start_at_zero()
 
-    def _view(self, row: _Row) -> SSAValue:
+    def _view(self, row: _AccessedRow) -> SSAValue:
         least = min(row.numbers)
         first = self._sum([*row.terms, (self.start, 1)], least)
         size = self._sum([(self.columns, 1)], max(row.numbers) - least)
@@ -185,7 +187,7 @@ class _Views:
         return op.results[0]
 
     def _start_at_zero(self) -> None:
-        """Have the loop go from 0; what computes with its variable adds the first column."""
+        """Have the loop go from 0; operations on its variable get the sum with the first column."""
         for op in reversed(list(self.body.ops)):
             if op.results and not any(r.first_use for r in op.results) and is_side_effect_free(op):
                 self.body.erase_op(op)

@@ -81,6 +81,7 @@ UNIVERSE = Universe(
         "repeat-edges": _pass("repeat_edges", "RepeatEdges"),
         "separate-kernels": _pass("separate_kernels", "SeparateKernels"),
         "separate-steps": _pass("separate_steps", "SeparateSteps"),
+        "row-pointers": _pass("row_pointers", "RowPointers"),
         "shift-inwards": _pass("shift_inwards", "ShiftInwards"),
         "specialize-stages": _pass("specialize_stages", "SpecializeStages"),
         "split-conversions": _pass("split_conversions", "SplitConversions"),

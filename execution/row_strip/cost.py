@@ -33,8 +33,7 @@ HEIGHT_MULTIPLE = 8
 ROW_COST = 12.0
 """Vectors to begin a row of a stage, the one included that is computed again at its end."""
 TOGETHER = (1, 4, 6)
-"""Rows of the output in one loop: boxes of 3x3 points take 0.6 of the time of one row with four and 0.54
-with six."""
+"""Rows of the output in one loop: boxes of 3x3 points take 0.6 of the time of one row with four, 0.54 with six."""
 OF_SEVERAL = 4
 """Rows in a loop over several stages, at most: registers hold no more."""
 SHARED_LOADS = 0.9
@@ -166,7 +165,7 @@ def kept_bytes(facts: GroupFacts, rows: dict[int, StageRows], width: int) -> flo
 
 
 def _loop_costs(facts: GroupFacts, rows: dict[int, StageRows]) -> list[tuple[tuple[int, ...], float]]:
-    """The stages of each loop, and instructions for a point of all of them, but for those of reads across rows."""
+    """The stages of each loop, and instructions for a point of all of them; reads across rows come on top."""
     nodes, found = facts.model.nodes, []
     for ids in _loops(facts, rows):
         r = rows[ids[0]]

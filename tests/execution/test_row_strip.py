@@ -24,7 +24,7 @@ from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
 from tilefuse.execution.across import ACROSS_HEIGHT, ACROSS_WIDTH
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.row_strip.attribute import StripSchedule
-from tilefuse.execution.row_strip.cost import _late, stays
+from tilefuse.execution.row_strip.cost import OF_SEVERAL, TOGETHER, _late, stays
 from tilefuse.execution.row_strip.features import StripFeatures
 from tilefuse.execution.row_strip.loops import loops
 from tilefuse.execution.row_strip.model import RowStrip
@@ -536,12 +536,12 @@ def nine_points(squares):
 
 
 @pytest.mark.parametrize("squares", [False, True])
-def test_three_rows_of_one_stage_are_computed_in_a_loop(squares):
-    """Not of several stages, whose values would find no registers."""
+def test_rows_that_share_loads_are_computed_in_a_loop(squares):
+    """Fewer of several stages, whose values would find no registers."""
     module = run_passes(nine_points(squares).to_module(), standard_passes("emerald_rapids"))
     text = str(module)
     assert "row_strip" in text
-    assert ("together = 3" in text) == (not squares)
+    assert f"together = {OF_SEVERAL if squares else max(TOGETHER)}" in text
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "float64"])
