@@ -33,13 +33,13 @@ def stores_at_end(loop: scf.ForOp) -> list[memref.StoreOp]:
     stores = [op for op in ops if isinstance(op, memref.StoreOp)]
     if loop.results or integer_constant(loop.step) != 1 or not stores or ops[-len(stores) :] != stores:
         return []
-    if not all(isinstance(op, memref.LoadOp) or _only_computes(op) for op in ops[: -len(stores)]):
+    if not all(isinstance(op, memref.LoadOp) or only_computes(op) for op in ops[: -len(stores)]):
         return []
     loaded = {op.memref for op in ops if isinstance(op, memref.LoadOp)}
     return [] if any(store.memref in loaded for store in stores) else stores
 
 
-def _only_computes(op: Operation) -> bool:
+def only_computes(op: Operation) -> bool:
     """Whether an operation has no effect; xDSL does not say so of all conversions."""
     return op.name.startswith(("arith.", "math.")) or is_side_effect_free(op)
 

@@ -25,8 +25,8 @@ from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from tilefuse.dialects.constants import integer_constant
-from tilefuse.passes.column_steps import SameIndices, counted_terms
-from tilefuse.passes.row_parts import vector_loops
+from tilefuse.passes.column_steps import SameIndices, counted_terms, step
+from tilefuse.passes.row_parts import only_computes, vector_loops
 
 FEWEST = 3
 """Rows for which it pays: of fewer the addresses find registers."""
@@ -64,17 +64,19 @@ class RowPointers(ModulePass):
 
 
 def _rows(loop: scf.ForOp) -> list[_AccessedRow]:
-    """Find the rows of a loop."""
+    """Find the rows of a loop; none if it accesses memory in another way, of which compilers make vectors as it is."""
     found: dict[tuple[object, ...], _AccessedRow] = {}
     same = SameIndices()
     for op in loop.body.block.ops:
-        if isinstance(op, Access) and (place := _place(op, loop)) is not None:
+        if not isinstance(op, Access):
+            if not isinstance(op, scf.YieldOp) and not only_computes(op):
+                return []
+        elif (place := _place(op, loop)) is not None:
             others, terms, number = place
-            sums = frozenset((same.number(value), count) for value, count in terms)
-            row = found.setdefault(
-                (op.memref, tuple(map(same.number, others)), sums), _AccessedRow(op.memref, others, terms, [])
-            )
-            row.accesses.append((op, number))
+            alike = (op.memref, tuple(map(same.number, others)), frozenset((same.number(v), n) for v, n in terms))
+            found.setdefault(alike, _AccessedRow(op.memref, others, terms, [])).accesses.append((op, number))
+        elif any(step(index, loop.body.block.args[0]) != 0 for index in op.indices):
+            return []
     return list(found.values())
 
 

@@ -165,6 +165,12 @@ static void tilefuse_write(const char* line) {
   else fputs(line, stdout);
 }"""
 
+_HIDE = """#ifdef __clang__
+#define hide(p)
+#else
+#define hide(p) __asm__("" : "+r"(p))
+#endif"""
+
 _HALF_BY_BITS = "#if defined(__x86_64__) && !defined(__clang__)"
 """Of halves GCC makes no vectors on x86, but of arithmetic on their bits; others have conversions of vectors."""
 
@@ -214,8 +220,6 @@ class C(Language):
     fence = "__atomic_thread_fence(__ATOMIC_SEQ_CST);"
     shuffle = None
     computes_vectors = True
-    # else GCC adds up the address of each element of an array on the stack by itself, one register for each
-    hidden_pointer = ' __asm__("" : "+r"({}));'
     library: ClassVar[dict[str, Helper]] = {
         **COMMON,
         **_to_int(),
@@ -286,6 +290,11 @@ class C(Language):
         prelude.require_type("tilefuse_write", _WRITE)
         text = ", ".join(arguments)
         return f"{{ char line[{longest}]; snprintf(line, sizeof line, {text}); tilefuse_write(line); }}"
+
+    def hide(self, prelude: Prelude, pointer: str) -> str:
+        """`hide(row);`: else GCC gives each element of an array on the stack an address of its own, and a register."""
+        prelude.require_type("hide", _HIDE)
+        return f" hide({pointer});"
 
     def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> str:
         """Memory of the thread that runs the block, for the thread's life: it may be more than a stack holds."""

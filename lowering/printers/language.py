@@ -44,8 +44,6 @@ class Language(ABC):
     """Whether + - * take vectors, lane by lane."""
     kernels_overlap: ClassVar[bool] = False
     """Whether a kernel may start before the one before it has ended (`nvvm.griddepcontrol`)."""
-    hidden_pointer: ClassVar[str] = ""
-    """A statement after which compilers do not know where the pointer `{}` comes from; none where they need not."""
     library: ClassVar[dict[str, Helper]]
 
     @abstractmethod
@@ -91,6 +89,10 @@ class Language(ABC):
     def opaque(self, prelude: Prelude, argument: str, version: int) -> str:
         """An argument of a call that is to share no code with other calls of the function (`kernel.no_cse`)."""
         return argument
+
+    def hide(self, prelude: Prelude, pointer: str) -> str:
+        """A statement after which a compiler does not know which array a pointer is of; nothing where it may know."""
+        return ""
 
     @abstractmethod
     def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> str:

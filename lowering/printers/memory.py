@@ -168,7 +168,7 @@ def print_subview(p: FunctionText, op: Operation) -> None:
     at = address(element(p, op.source, indices, op))
     written = any(isinstance(use.operation, memref.StoreOp) for use in op.result.uses)
     name = p.names.fresh(op.result.name_hint or "row")
-    hidden = p.language.hidden_pointer.format(name)
+    hidden = p.language.hide(p.prelude, name)
     p.line(f"{'' if written else 'const '}{p.storage(type_.element_type)}* {name} = {at.text};{hidden}")
     p.memories[op.result] = PrintedMemRef(name, type_, source.extents[-1:], None, (name,), source.wide)
 
