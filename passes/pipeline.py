@@ -20,6 +20,7 @@ from tilefuse.passes.canonicalize_stages import CanonicalizeStages
 from tilefuse.passes.compute_in_steps import ComputeInSteps
 from tilefuse.passes.convert_once import ConvertOnce
 from tilefuse.passes.copy_updated import CopyUpdated
+from tilefuse.passes.drop_zero_terms import DropZeroTerms
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.group_updates import GroupUpdates
 from tilefuse.passes.inline_stages import InlineStages
@@ -110,6 +111,7 @@ def standard_passes(
         MergeSums(),
         CopyUpdated(),
         InlineStages(target=target, extent=size),
+        DropZeroTerms(fma=machine(target).is_gpu),  # of CPUs some have no such instruction
         *([ConvertOnce()] if is_cpu(target) else []),
         GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]
         GroupUpdates(target=target),
