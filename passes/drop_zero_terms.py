@@ -55,7 +55,7 @@ class DropZeroTerms(ModulePass):
         return all(_sees_no_sign(use.operation) for use in add.result.uses)
 
     def _moves_zero(self, add: arith.AddfOp) -> bool:
-        """Add the zero to the product of the sum and a positive number, if that is where the sum goes."""
+        """Add the zero to the product of the sum and a positive number, if the sum goes there alone."""
         zero = add.lhs if _is_zero(add.lhs) else add.rhs
         last: SSAValue = add.result
         while isinstance(user := _only_user(last), arith.AddfOp):
