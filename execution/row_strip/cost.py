@@ -32,8 +32,13 @@ HEIGHT_MULTIPLE = 8
 """Heights are multiples of this, so that tiles begin where stages of other scales have a row."""
 ROW_COST = 12.0
 """Vectors to begin a row of a stage, the one included that is computed again at its end."""
+SHARED_ROW_COST = 19.0
+"""The same of a row that is computed with others: the loop needs the addresses of all."""
 TOGETHER = (1, 4, 6)
 """Rows of the output in one loop: boxes of 3x3 points take 0.6 of the time of one row with four, 0.54 with six."""
+WIDE = 512
+"""Columns from which on strips may compute more rows than ``OF_SEVERAL`` in one loop: a short loop of many rows takes
+as long as its stores wait, which the loop after it reads."""
 OF_SEVERAL = 4
 """Rows in a loop over several stages, at most: registers hold no more."""
 SHARED_LOADS = 0.9
@@ -72,15 +77,16 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
     ]
     for rows in counts if _shares_rows(facts, counts) else counts[:1]:
         together, each = rows[facts.output].together, _loop_costs(facts, rows)
+        row_cost = (ROW_COST if together == 1 else SHARED_ROW_COST) * machine.vector_bytes
         for width in (*narrow, *_widths(columns)):
             kept = kept_bytes(facts, rows, width)
-            if kept > machine.fast_bytes:
+            if kept > machine.fast_bytes or (together > OF_SEVERAL and width < min(WIDE, columns)):
                 continue
             for tall in _heights(height, -(-columns // width), machine.cores):
                 if width in narrow and tall < min(height, ACROSS_HEIGHT):
                     continue
                 tile = (width, tall, *planes)
-                found = _features(facts, rows, each, tile, ROW_COST * machine.vector_bytes)
+                found = _features(facts, rows, each, tile, row_cost)
                 found = replace(found, kept_bytes=kept)
                 equal = stays(found, machine)
                 found = replace(found, streams=streams, equal=equal, vector_bytes=machine.vector_bytes)
