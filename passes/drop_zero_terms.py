@@ -29,11 +29,12 @@ _DEEPEST = 8
 
 @dataclass(frozen=True)
 class DropZeroTerms(ModulePass):
-    """Drop +0 from sums of floats. `fma`: the target computes a product and a sum in one instruction."""
+    """Drop +0 from sums of floats, where no bit of a result changes."""
 
     name = "drop-zero-terms"
 
     fma: bool = False
+    """Whether the target computes a product and a sum in one instruction."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for add in [o for o in op.walk() if isinstance(o, arith.AddfOp)]:

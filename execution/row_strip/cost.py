@@ -33,11 +33,11 @@ HEIGHT_MULTIPLE = 8
 ROW_COST = 12.0
 """Vectors to begin a row of a stage, the one included that is computed again at its end."""
 SHARED_ROW_COST = 19.0
-"""The same of a row that is computed with others: the loop needs the addresses of all."""
+"""Vectors to begin a row that is computed with others: their loop needs the addresses of all."""
 TOGETHER = (1, 4, 6)
 """Rows of the output in one loop: boxes of 3x3 points take 0.6 of the time of one row with four, 0.54 with six."""
 WIDE = 512
-"""Columns from which on strips may compute more rows than ``OF_SEVERAL`` in one loop: a short loop of many rows takes
+"""Columns from which on strips may compute more rows than `OF_SEVERAL` in one loop: a short loop of many rows takes
 as long as its stores wait, which the loop after it reads."""
 OF_SEVERAL = 4
 """Rows in a loop over several stages, at most: registers hold no more."""

@@ -24,7 +24,7 @@ from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
 from tilefuse.execution.across import ACROSS_HEIGHT, ACROSS_WIDTH
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.row_strip.attribute import StripSchedule
-from tilefuse.execution.row_strip.cost import OF_SEVERAL, TOGETHER, _late, stays
+from tilefuse.execution.row_strip.cost import OF_SEVERAL, TOGETHER, WIDE, _late, stays
 from tilefuse.execution.row_strip.features import StripFeatures
 from tilefuse.execution.row_strip.loops import loops
 from tilefuse.execution.row_strip.model import RowStrip
@@ -516,12 +516,12 @@ def test_planes_apart_are_loops_of_their_own():
     assert "for (idx z_" in program.source()
 
 
-def nine_points(squares):
+def nine_points(squares, steps=4):
     """Sums of nine points of a picture, and of their squares where asked for, which one loop computes."""
     x, y = hl.Var("x"), hl.Var("y")
     image = hl.BoundaryConditions.repeat_edge(hl.ImageParam(hl.Float(32), 2, "image"))
     current = image
-    for step in range(4):
+    for step in range(steps):
         stage = hl.Func(f"sum_{step}")
         places = [current[x + i, y + j] for j in (-1, 0, 1) for i in (-1, 0, 1)]
         stage[x, y] = sum(places[1:], places[0])
@@ -538,10 +538,18 @@ def nine_points(squares):
 @pytest.mark.parametrize("squares", [False, True])
 def test_rows_that_share_loads_are_computed_in_a_loop(squares):
     """Fewer of several stages, whose values would find no registers."""
-    module = run_passes(nine_points(squares).to_module(), standard_passes("emerald_rapids"))
-    text = str(module)
-    assert "row_strip" in text
-    assert f"together = {OF_SEVERAL if squares else max(TOGETHER)}" in text
+    passes = standard_passes("emerald_rapids", extent=(8192, 8192))
+    module = run_passes(nine_points(squares, steps=4 if squares else 12).to_module(), passes)
+    found = {int(n) for n in re.findall(r"together = (\d+)", str(module))}
+    assert found == {OF_SEVERAL if squares else max(TOGETHER)}
+
+
+def test_short_rows_are_fewer_in_a_loop():
+    """Strips of few columns, of a picture that many cores share, have no loops of more rows than registers need."""
+    text = str(run_passes(nine_points(False).to_module(), standard_passes("emerald_rapids", extent=(1536, 2560))))
+    found = re.findall(r"tile = \[(\d+), \d+\], together = (\d+)", text)
+    assert found
+    assert all(int(together) <= OF_SEVERAL or int(columns) >= WIDE for columns, together in found)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "float64"])
