@@ -74,11 +74,11 @@ class UnrolledBody:
 
     def read(self, read: ReadOp) -> ReadOp:
         """A read with the coordinates of the domain as numbers in its map, and computed indices that are known."""
-        numbers = {v: self.number(v) for v in read.indices}
-        kept = [v for v in read.indices if numbers[v] is None]
+        numbers = [self.number(v) for v in read.indices]
+        kept = list(dict.fromkeys(v for v, number in zip(read.indices, numbers, strict=True) if number is None))
         dims = [
             AffineExpr.dimension(kept.index(v)) if number is None else AffineExpr.constant(number)
-            for v, number in numbers.items()
+            for v, number in zip(read.indices, numbers, strict=True)
         ]
         results = tuple(x.replace_dims_and_symbols(dims, []) for x in read.map.data.results)
         return ReadOp(read.source, [self.get(v) for v in kept], AffineMap(len(kept), 0, results))

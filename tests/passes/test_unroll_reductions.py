@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
 import tilefuse as hl
+from tilefuse.evaluator import evaluate
 from tilefuse.passes.pipeline import run_passes
 from tilefuse.passes.unroll_reductions import UnrollReductions
 
@@ -77,3 +79,21 @@ def test_a_window_is_written_out_and_a_sum_over_a_table_is_not(by_number):
     f[x, y] += p[x + r.x, y + r.y] * (hl.f32(r.x) if by_number else weights[r.x + 2, r.y + 2])
     module = run_passes(hl.Pipeline(f).to_module(), [UnrollReductions(windows=True)])
     assert ("img.update" in str(module)) is not by_number
+
+
+def test_a_value_that_is_two_indices_of_a_read():
+    """Pixels on a diagonal that data choose: the second index was taken for the one after it."""
+    image, place = hl.ImageParam(hl.Int(32), 4, "image"), hl.ImageParam(hl.UInt(8), 2, "place")
+    f, r = hl.Func("f"), hl.RDom([(0, 2)])
+    at = hl.cast(hl.Int(32), place[x, y]) % 5
+    f[x, y] = hl.i32(0)
+    f[x, y] += image[at, at, r.x, hl.cast(hl.Int(32), place[y, x]) % 3]
+    pictures = {
+        "image": np.random.default_rng(1).integers(0, 1 << 30, (3, 2, 5, 5)).astype(np.int32),
+        "place": np.random.default_rng(2).integers(0, 256, (16, 16)).astype(np.uint8),
+    }
+    module = run_passes(hl.Pipeline(f).to_module(), [CommonSubexpressionElimination(), UnrollReductions()])
+    assert "img.update" not in str(module)
+    boxes = {"f": [(0, 16), (0, 16)]}
+    found, expected = (evaluate(m, pictures, output_boxes=boxes)["f"] for m in (module, hl.Pipeline(f).to_module()))
+    np.testing.assert_array_equal(found, expected)
