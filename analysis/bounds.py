@@ -297,11 +297,7 @@ def _take(op: Definition, spans: list[OpenSpan], valid: dict[SSAValue, list[Open
         valid[f] = spans
 
 
-def default_output_boxes(
-    pipeline: PipelineOp,
-    input_boxes: Mapping[str, Box],
-    scalars: Mapping[str, int | float],
-) -> dict[str, Box]:
+def default_output_boxes(pipeline: PipelineOp, input_boxes: Mapping[str, Box]) -> dict[str, Box]:
     """The largest box of each output whose reads stay inside the inputs.
 
     A dimension that nothing limits takes its declared bound, else the extent of the same dimension of the

@@ -174,14 +174,14 @@ class UpdateEvaluation:
             # one that reads a function which is not known, since that has to grow first
             grown = grown or not self._plan.given.issubset(env.keys() | self._evaluation.scalars.keys())
             if grown:
-                self._note_free(env, grid)
+                self._note_free(env)
                 continue
             grown = self._write_slab(env, pure, slab)
             if grown and self._plan.bound:
                 return True
         return grown
 
-    def _note_free(self, env: Environment, grid: Box) -> None:
+    def _note_free(self, env: Environment) -> None:
         """Once a box has grown, only the others that grow are to be found."""
         for op in self._plan.touching:
             if all(v in env or v in self._evaluation.scalars for v in op.indices) and op in self._plan.by_data:

@@ -63,7 +63,6 @@ class _Function:
             for d in range(type.rank.data):
                 types.append(INDEX)
                 hints.append(f"{hint}_min_{letter(d)}")
-        self.abi_count = len(types)
         for hint, t in extra:
             types.append(t)
             hints.append(hint)

@@ -105,7 +105,7 @@ class BodyEmitter:
         if e.op in COMPARISONS:
             return self._compare(e.op, type, *args)
         if type.is_float():
-            return self._float(e, type, *args)
+            return self._float(e, *args)
         table = _INT if e.op in _INT else _SIGNED if type.is_int() else _UNSIGNED
         return self.add(table[e.op](*args))
 
@@ -115,7 +115,7 @@ class BodyEmitter:
         sign = "" if op in ("eq", "ne") else "s" if type.is_int() else "u"
         return self.add(arith.CmpiOp(a, b, sign + op))
 
-    def _float(self, e: Expr, type: Type, a: SSAValue, b: SSAValue) -> SSAValue:
+    def _float(self, e: Expr, a: SSAValue, b: SSAValue) -> SSAValue:
         strict = e.data is STRICT
         if e.op == "mod":
             # Halide's: a - b * floor(a / b)

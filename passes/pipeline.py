@@ -154,20 +154,6 @@ def run_passes(
     return module
 
 
-def schedule(
-    module: ModuleOp,
-    target: str = "h200",
-    *,
-    extent: Sequence[int] = (1536, 2560),
-    algorithm: str = "both",
-    passes: Sequence[ModulePass] | None = None,
-    trace: PassTrace | None = None,
-) -> ModuleOp:
-    """A scheduled copy of `module` (level 3)."""
-    chosen = standard_passes(target, extent=extent, algorithm=algorithm) if passes is None else passes
-    return run_passes(module, chosen, trace=trace)
-
-
 def lowering_passes(*, warps: bool, known: Collection[str] = ()) -> list[ModulePass]:
     """Passes from a scheduled module (level 3) to a module for the printers (level 5).
 

@@ -146,12 +146,6 @@ def _is_widened(op: Operation, x: SSAValue) -> bool:
     return True
 
 
-def _extends(op: Operation) -> memref.LoadOp | None:
-    """The load of the pixel that an operation makes a wider number of; None if it does something else."""
-    load = op.operands[0].owner if isinstance(op, _EXTENSIONS) else None
-    return load if isinstance(load, memref.LoadOp) else None
-
-
 def _is_side_by_side(op: memref.LoadOp | memref.StoreOp, x: SSAValue) -> bool:
     type, steps = op.memref.type, [step(index, x) for index in op.indices]
     assert isinstance(type, MemRefType)

@@ -20,7 +20,6 @@ class Occupancy:
     """Blocks and warps that are resident on one SM."""
 
     blocks_per_sm: int
-    active_warps: int
     fraction: float
     """Of the warps that the SM could hold."""
     limited_by: str
@@ -44,7 +43,7 @@ def occupancy(gpu: Gpu, threads: int, registers_per_thread: int, shared_bytes: i
     }
     limited_by = min(allowed, key=lambda name: allowed[name])
     blocks = allowed[limited_by]
-    return Occupancy(blocks, blocks * warps, blocks * warps / gpu.max_warps_per_sm, limited_by)
+    return Occupancy(blocks, blocks * warps / gpu.max_warps_per_sm, limited_by)
 
 
 def exceeded_limits(gpu: Gpu, threads: int, registers_per_thread: int, shared_bytes: int) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ MOST_SUMS = 32
 """Words of a thread's registers for what it has found."""
 WARPS_PER_CORE = 24
 """Warps that a multiprocessor should have work for."""
-FEW_WARPS, SOME_WARPS = 4, 8
+SOME_WARPS = 8
 """Warps of a block."""
 CPU_SUMS = 16
 """Sums side by side on a CPU: those of a few vectors."""

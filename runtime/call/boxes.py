@@ -168,7 +168,7 @@ def _output_boxes(
             extents[name] = size
     names = [name for name, _ in pipeline.return_op.outputs]
     known = all(n in extents and n in request.mins for n in names)
-    default = {} if known else _default_boxes(pipeline, params, inputs, extents.keys() >= set(names))
+    default = {} if known else _default_boxes(pipeline, inputs, extents.keys() >= set(names))
     boxes: dict[str, Box] = {}
     for name, func in pipeline.return_op.outputs:
         rank = rank_of(func.type)
@@ -186,14 +186,12 @@ def _output_boxes(
     return boxes
 
 
-def _default_boxes(
-    pipeline: PipelineOp, params: Mapping[str, Scalar], inputs: Mapping[str, Box], optional: bool
-) -> dict[str, Box]:
-    """The largest outputs. `optional`: the caller gives all extents, so only the mins are asked for."""
+def _default_boxes(pipeline: PipelineOp, inputs: Mapping[str, Box], optional: bool) -> dict[str, Box]:
+    """The largest outputs. `optional`: the caller gives all extents, so only the mins are needed."""
     try:
-        return default_output_boxes(pipeline, inputs, params)
+        return default_output_boxes(pipeline, inputs)
     except PipelineError as error:
-        small = _too_small(pipeline, inputs, params)
+        small = _too_small(pipeline, inputs)
         if small is not None:
             name, dim, needed = small
             have = inputs[name][dim][1]
@@ -206,23 +204,21 @@ def _default_boxes(
         raise CallError(error.message) from None
 
 
-def _too_small(
-    pipeline: PipelineOp, inputs: Mapping[str, Box], params: Mapping[str, Scalar]
-) -> tuple[str, int, int] | None:
+def _too_small(pipeline: PipelineOp, inputs: Mapping[str, Box]) -> tuple[str, int, int] | None:
     """The input and dimension that leave an output without a point, and the extent that would do."""
 
     def fits(name: str, dim: int, extent: int) -> bool:
         grown = list(inputs[name])
         grown[dim] = (grown[dim][0], extent)
         try:
-            default_output_boxes(pipeline, {**inputs, name: tuple(grown)}, params)
+            default_output_boxes(pipeline, {**inputs, name: tuple(grown)})
         except PipelineError as error:
             # Fixed in this dimension; the next message is about another one.
             return error.message != message
         return True
 
     try:
-        default_output_boxes(pipeline, inputs, params)
+        default_output_boxes(pipeline, inputs)
     except PipelineError as error:
         message = error.message
     for name, box in inputs.items():
