@@ -91,7 +91,7 @@ def touched_spans(op: ReadOp | WriteOp, of: Definition, coordinates: Mapping[SSA
                 span, anywhere = _ANYWHERE, True
         operands.append(span)
     spans = [expr_span(e, operands) for e in op.map.data.results]
-    # asked only where it matters: symbolic spans take long to compare
+    # compared only where it matters: symbolic spans take long to compare
     if anywhere and any(is_unbounded(span) for span in spans):
         what = f"{'stage' if isinstance(of, StageOp) else 'update'} '{of.sym_name.data}'"
         what = f"{what} writes" if isinstance(op, WriteOp) else f"{what} reads '{function_name(op.source)}'"

@@ -68,7 +68,7 @@ class GeneralIndex:
     expr: AffineExpr
     data_dependent: bool
     known: Span | None = None
-    """The values that it has, wherever the tile is, if that was asked: of a byte, or a clamp, that data decide."""
+    """The values that it has, wherever the tile is, if they were computed: of a byte, or a clamp, that data decide."""
     terms: tuple[tuple[int, int], ...] = ()
     """Of a sum of multiples of coordinates and `offset`: each coordinate and its factor."""
     offset: int = 0

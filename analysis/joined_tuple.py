@@ -4,7 +4,7 @@
 
 What it gives is a tuple of sums, differences, products and quotients of what stands there and of as many terms. Such a
 rule is a tuple of rational functions, and two of these are equal if they agree at random points of a large prime field:
-so whether the rule is associative and commutative is asked there, of any rule, not looked up in a table of some.
+so whether the rule is associative and commutative is tested there, for any rule, not looked up in a table of some.
 """
 
 from __future__ import annotations

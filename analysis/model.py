@@ -91,7 +91,7 @@ class Node:
     """The constant offsets of the accesses, per producer; 0 where an index is general."""
     bounds: tuple[tuple[int, int] | None, ...] = ()
     needed: Extents | None = None
-    """Points per dimension that a picture of nominal size needs; None where that was not asked."""
+    """Points per dimension that a picture of nominal size needs; None where it was not computed."""
     is_output: bool = False
     is_yielded: bool = False
     """Whether the group that it stands in gives it to others."""

@@ -36,7 +36,7 @@ _ANYWHERE = (-(1 << 60), 1 << 60)
 
 
 class _OfACall(Exception):
-    """A number that only a call knows was asked for."""
+    """A number was needed that only a call knows."""
 
 
 class _NoSizes:
@@ -99,7 +99,7 @@ def _needed(pipeline: PipelineOp) -> dict[InputOp | Definition, list[Span]]:
                 for function in op.funcs:
                     need(function, _declared_spans(function))
             case BoundaryOp():
-                # where it lands beside its box, and whether the box is a call's, is not asked
+                # where it lands beside its box, and whether the box is a call's, does not matter
                 need(op.func, [_ANYWHERE] * _rank(op.func))
             case StageOp() if op in needed:
                 coordinates: dict[SSAValue, Span] = dict(zip(op.body.block.args, needed[op], strict=True))

@@ -42,7 +42,7 @@ class PrefetchOp(IRDLOperation):
 
     @property
     def level(self) -> int:
-        """The cache that the line is asked for into: 1 or 2."""
+        """The cache that the line is loaded into: 1 or 2."""
         return 1 if self.locality.value.data == 3 else 2
 
     def verify_(self) -> None:

@@ -1,4 +1,4 @@
-"""Evaluating a pipeline: backwards for the boxes that are asked for, then forwards, whole arrays at a time.
+"""Evaluating a pipeline: backwards for the boxes that are needed, then forwards, an array at a time.
 
 Where an index is computed from data, the box that it asks for is known only when the data are. Then the way
 forwards finds out that a stage is needed on a larger box, and both ways are gone again, until none grows.
@@ -68,7 +68,7 @@ def evaluate(
     output_boxes: Mapping[str, Sequence[tuple[int, int]]] | None = None,
     input_mins: Mapping[str, Sequence[int]] | None = None,
 ) -> dict[str, Array]:
-    """The outputs of a pipeline (levels 1 to 3) on the boxes asked for.
+    """The outputs of a pipeline (levels 1 to 3) on the requested boxes.
 
     `inputs` by name; their axes are reversed against the dimensions, so x is the last axis; any strides.
     `output_boxes` gives (min, extent) per dimension, x first, for every output. `input_mins` gives the
@@ -156,7 +156,7 @@ class _Evaluation:
                     decisive.update(defining_op(old) for old in stage.olds)
         return {stage for stage in self.stages if stage in decisive}
 
-    # --- backwards: which box of every stage is asked for
+    # --- backwards: the box of every stage that is needed
 
     def _find_boxes(self) -> dict[Definition, int]:
         """Sets `boxes`; gives, for every stage that is needed, the number of the last stage that reads it."""

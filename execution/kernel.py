@@ -141,7 +141,7 @@ class _TiledKernel:
         self.e = self.function.e
 
     def emit(self) -> func.FuncOp:
-        """The whole function."""
+        """Emit the function of the kernel."""
         e, plan = self.e, self.plan
         self._tile_counts()
         counts, rank, stream = self.counts, plan.rank, plan.schedule.tiles_per_block

@@ -56,7 +56,7 @@ class KernelPlan(ABC):
     """The kernel of one group: a grid of blocks, each of which computes a tile of the anchor, or several in turn.
 
     `execution/kernel.py` makes the kernel of it, which finds the tiles and calls the tile body; what is in the body,
-    and what is asked before it is called, is the execution model's.
+    and the conditions that are computed before it is called, are the execution model's.
     """
 
     def __init__(self, group: GroupOp, model: PipelineModel):

@@ -32,5 +32,5 @@ def zeros(type: Type, sizes: Sequence[int], order: Sequence[int] | None = None) 
 
 
 def no_memory(type: Type, sizes: Sequence[int]) -> np.ndarray:
-    """An array of these sizes, x first, that takes no memory: it is asked about, and neither read nor written."""
+    """An array of these sizes, x first, that takes no memory: it has a shape, and is neither read nor written."""
     return np.broadcast_to(np.zeros((), dtype_of(type)), tuple(int(n) for n in reversed(sizes)))

@@ -60,7 +60,7 @@ class BodyBuilder:
         return self._index_sum(index_forms([e])[0])
 
     def _children(self, e: Expr) -> Sequence[Expr]:
-        if e.op == "require":  # what must hold is asked apart
+        if e.op == "require":  # requirements are checked by themselves
             return e.args[:1]
         if e.op != "call":
             return e.args

@@ -171,7 +171,7 @@ class PipelineScope:
         where = self.location(func.position)
         for op in block.ops:
             op.location = where
-        # a promise about what is asked of the Func, not of what its updates need
+        # a promise about the points that are requested of the Func, not about those that its updates need
         bounds = None if func.updates else _bounds(func)
         elements = [v.type().element for v in values]
         stage = img.StageOp(self._names[func], elements, Region(block), bounds)

@@ -20,7 +20,7 @@ class PointError(PipelineError, IndexError):
 
 
 class NoSuchError(PipelineError, KeyError):
-    """A PipelineError about something that is asked for by a number or name that nothing has."""
+    """A PipelineError about a number or name that nothing has."""
 
 
 class KindError(PipelineError, TypeError):

@@ -251,7 +251,7 @@ class Function(Source):
         return Tuple(*self.definition.values)
 
     def bound(self, var: Var, min: Any, extent: Any) -> Self:
-        """Promise that only coordinates from `min` to `min + extent - 1` of `var` are ever asked for.
+        """Promise that only coordinates from `min` to `min + extent - 1` of `var` are ever requested.
 
         A promise of numbers that are known at the call alone is a scheduling call, which is ignored.
         """

@@ -290,7 +290,7 @@ class OutputDimension(ImageDimension):
     """One dimension of an output."""
 
     def set_bounds(self, min: Any, extent: Any) -> OutputDimension:
-        """Promise that the output is asked for over exactly this min and extent."""
+        """Promise that the output is requested over exactly this min and extent."""
         assert isinstance(self._image, OutputImageParam)
         func: Any = self._image.func
         func.bound(func.args()[self._index], min, extent)

@@ -411,7 +411,7 @@ class Emitter:
 
     @contextmanager
     def repeat_while(self, condition: Callable[[], SSAValue]) -> Iterator[None]:
-        """An scf.while around the operations emitted inside, which run before `condition` is asked each time."""
+        """An scf.while around the operations emitted inside, which run before `condition` is tested each time."""
         before, after = Block(), Block([scf.YieldOp()])
         self.block.add_op(scf.WhileOp([], [], Region(before), Region(after)))
         with self.nested(before):

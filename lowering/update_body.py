@@ -60,7 +60,7 @@ class UpdateFunction:
 
     @cached_property
     def out(self) -> KernelBuffer:
-        """The box over which the update is computed; all results have one. No more is asked of it."""
+        """The box over which the update is computed; all results have one, and only its extents are used."""
         buffer = self.tile.buffers[self.group.funcs[0]]
         return TurnedBuffer(buffer.memref, [buffer.mins[d] for d in self.turn], self.turn)
 

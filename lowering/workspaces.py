@@ -20,7 +20,7 @@ from tilefuse.analysis.sizes import Box, CallSizes
 class Call:
     """Numbers of a call that decide how much memory its kernels need.
 
-    A plan serves calls with other values of the params that decide no box: what is asked of `sizes` must not make a
+    A plan serves calls with other values of the params that decide no box: what is read of `sizes` must not make a
     kernel wrong for these.
     """
 

@@ -90,7 +90,7 @@ class Fitted:
     pipeline: PipelineOp
     """The one of the lowered module: its groups say which kernels are theirs."""
     lowered: Callable[[], ModuleOp]
-    """The module of that pipeline, with its functions: copied when it is first asked for, as few callers do."""
+    """The module of that pipeline, with its functions: copied at its first use, as few callers need it."""
     changed: bool
     """Whether reports have changed schedules, or bounds of kernels."""
 
@@ -174,7 +174,7 @@ class _Fit:
             before = [fingerprint(g) for g, _ in self._groups(kin)]
             again = self._tiled_again(kin, fixed) if searched else None
             if again is not None and (schedules := _schedules(again, kin)) not in tried:
-                # (tried: what was released from its blocks, and spills all the same, would be asked for once more)
+                # (tried: what was released from its blocks, and spills all the same, would be compiled once more)
                 tried.add(schedules)
                 self._scheduled = again
             else:
@@ -214,7 +214,7 @@ class _Fit:
 
     def _revised(self, name: str) -> list[str]:
         """Hold or release a kernel where its report asks so; return the kernels to compile again, or the version
-        to compile alone of one that spills however it is held."""
+        to compile alone of one that spills under any bound."""
         report = self._reports[name]
         if report is None:
             return []

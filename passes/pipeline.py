@@ -40,7 +40,7 @@ from tilefuse.passes.validate_occupancy import ValidateOccupancy
 
 @dataclass
 class PassTrace:
-    """Module after each pass, whose text is made when asked for, and seconds that each took."""
+    """Module after each pass, whose text is made on request, and seconds that each took."""
 
     modules: list[tuple[str, ModuleOp]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)

@@ -78,7 +78,7 @@ def parse_specs(text: str, source: str) -> list[ArgSpec]:
 def instantiate(kind: type[_Built], spec: ArgSpec, what: str, position: SourcePosition | None = None) -> _Built:
     """The pass or target `kind` with the options in `spec`; `what` names it in messages.
 
-    An integer serves where a float is asked for, and a bare name sets a flag. Raises PipelineError.
+    An integer serves where a float is expected, and a bare name sets a flag. Raises PipelineError.
     """
     types = _types(kind)
     fields = {f.name: f for f in dataclasses.fields(kind) if f.init and f.name != "name"}
@@ -123,7 +123,7 @@ def describe_options(kind: type[ArgSpecConvertible]) -> list[str]:
 def _types(kind: type) -> dict[str, Any]:
     """The type of each option; a literal for fields whose metadata lists their `choices`.
 
-    Such are known only when they are asked for: other packages may have added to them.
+    Such are known only when they are looked up: other packages may have added to them.
     """
     types = get_type_hints(kind)
     for field in dataclasses.fields(kind):

@@ -51,7 +51,7 @@ def recomputed(
     """Yield the stored stages that are computed faster where they are read, the last ones first.
 
     On a CPU these are only such as need not be stored then, as one kernel is left that reads them. Each is to be
-    applied before the next is asked for: what it reads then has other readers. `all_costs` is called
+    applied before the next is drawn: what it reads then has other readers. `all_costs` is called
     before the first one, and only where a stage may be computed elsewhere: it takes time, and few pipelines have such.
     """
     costs: Recomputation | None = None

@@ -244,7 +244,7 @@ class Program:
         if out is not None:
             results = out
         else:
-            # the current stream of the library that makes them need not be asked for again
+            # the current stream of the library that makes them need not be looked up again
             is_current = stream is None and seen.stream_kind is seen.kind
             made = self._kept.take(seen, raw) if seen.kind is CUPY else None
             if made is None:

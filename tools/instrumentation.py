@@ -22,12 +22,12 @@ class Dumps:
     print_debuginfo: bool = False
 
     def dump_before(self, name: str, module: ModuleOp) -> None:
-        """Print `module` to stderr if asked for before pass `name`."""
+        """Print `module` to stderr before pass `name` if the options say so."""
         if self.before is None or name in self.before:
             self._dump("before", name, module)
 
     def dump_after(self, name: str, module: ModuleOp) -> None:
-        """Print `module` to stderr if asked for after pass `name`."""
+        """Print `module` to stderr after pass `name` if the options say so."""
         if self.after is None or name in self.after:
             self._dump("after", name, module)
 

@@ -55,7 +55,7 @@ class Layout:
 
     @property
     def reach(self) -> tuple[int, int]:
-        """Columns held left and right of a lane's own."""
+        """Columns in registers left and right of a lane's own."""
         return (-self.columns[0], self.columns[1] - self.vector)
 
     @property
@@ -90,7 +90,7 @@ class Layout:
 
     @property
     def between(self) -> frozenset[int]:
-        """The columns at which registers begin that are copies: those held beside where a lane's own begin."""
+        """The columns at which registers begin that are copies: as many left of a lane's own as it keeps there."""
         left, right = self.reach
         return frozenset(c + d for c in self.starts for d in range(-left, right + 1)) - frozenset(self.starts)
 
@@ -111,7 +111,7 @@ class Layout:
         return len(self.depth) == len(other.depth) and all(a[0] <= b[0] and b[1] <= a[1] for a, b in pairs)
 
     def with_spans(self, columns: HalfOpen | None = None, rows: HalfOpen | None = None) -> Layout:
-        """Return a layout of the same threads, with other columns or rows held."""
+        """Return a layout of the same threads, with other columns or rows per lane."""
         return replace(self, columns=columns or self.columns, rows=rows or self.rows)
 
 

@@ -200,7 +200,7 @@ class AtOp(IRDLOperation):
 
 @irdl_op_definition
 class NeighboursOp(IRDLOperation):
-    """`%b = warp.neighbours %a : !warp.tile<...> -> !warp.tile<...>`: the same tile, with more held per lane.
+    """`%b = warp.neighbours %a : !warp.tile<...> -> !warp.tile<...>`: the tile with more columns or rows per lane.
 
     Columns come from the neighbouring lanes, by shuffles; rows from the neighbouring warps, through shared
     memory. What would come from outside the block is undefined.
@@ -226,7 +226,7 @@ class NeighboursOp(IRDLOperation):
     def verify_(self) -> None:
         old, new = tile_type(self.tile).spread, tile_type(self.wider).spread
         if tile_type(self.tile).element != tile_type(self.wider).element or not new.same_threads(old):
-            raise VerifyException("warp.neighbours: only the columns and rows held may change")
+            raise VerifyException("warp.neighbours: only the columns and rows per lane may change")
         if (old.depth, old.packed, old.pair_stride) != (new.depth, new.packed, new.pair_stride) or not new.covers(old):
             raise VerifyException("warp.neighbours: the result holds all that the operand does")
         if max(new.reach) > new.vector * new.lanes[0]:

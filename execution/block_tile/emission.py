@@ -106,7 +106,7 @@ class BlockTileBody:
         return stage.place.where
 
     def emit(self) -> None:
-        """The whole body."""
+        """Emit the tile body."""
         self._align()
         for stage, array in zip(self.prefetched, self.tile.arguments[:-1], strict=True):
             self._reside(stage, self._prefetched_rows(stage, array))

@@ -1,6 +1,6 @@
 """The door of `block_tile`: overlapped tiles in shared memory, several points per thread.
 
-What is behind it is imported when it is asked for: checking a schedule loads neither the search nor the emission.
+The modules behind it are imported at their first use: checking a schedule loads neither the search nor the emission.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from tilefuse.lowering.reads import KernelBuffer, TileContext
 
 
 class BlockPlan(KernelPlan):
-    """Plan of a block tile: how rows lie is asked in the tile body, so the kernel asks nothing."""
+    """Plan of a block tile: the tile body finds how rows lie, so the kernel does not."""
 
     def __init__(self, group: GroupOp, model: PipelineModel):
         super().__init__(group, model)

@@ -45,7 +45,7 @@ class StepsBody(BlockTileBody):
         """The values of a thread's points, per function of the update."""
 
     def emit(self) -> None:
-        """The whole body."""
+        """Emit the tile body."""
         e, schedule = self.e, self.schedule
         self._align()
         arrays = self._allocate()
@@ -117,7 +117,7 @@ class StepsBody(BlockTileBody):
         elements = [type.storage for type in types if isinstance(type, FuncType)]
         counts = [of.elements for of in cached.values()]
         if not cached_dynamic(self.group, self.model):
-            return [e.alloca([n], type, SHARED, "held") for n, type in zip(counts, elements, strict=True)]
+            return [e.alloca([n], type, SHARED, "staged") for n, type in zip(counts, elements, strict=True)]
         sizes = [cached_bytes(source, of) for source, of in cached.items()]
         space = IntegerAttr(SHARED, 64)
         op = memref.AllocaOp.get(i8, shape=[sum(sizes)], memory_space=space)
@@ -125,7 +125,7 @@ class StepsBody(BlockTileBody):
         together = e.op(op, "all_held")
         views = [MemRefType(type, [n], memory_space=space) for n, type in zip(counts, elements, strict=True)]
         starts = [0, *accumulate(sizes)]
-        return [e.op(memref.ViewOp(together, e.value(s), [], v), "held") for s, v in zip(starts, views, strict=False)]
+        return [e.op(memref.ViewOp(together, e.value(s), [], v), "staged") for s, v in zip(starts, views, strict=False)]
 
     def _is_overwritten(self, arrays: Mapping[StageOp, Sequence[SSAValue]]) -> bool:
         """Whether the next step may overwrite arrays that this one's terms are computed of: before its first barrier,
@@ -222,7 +222,7 @@ class StepsBody(BlockTileBody):
         return [self.e.add(o, c) for o, c in zip(own, k[: self.update.rank], strict=False)][::-1]
 
     def _tile_beside(self) -> TileContext:
-        """The tile for stages that are computed once for all steps: whether it is interior was asked of the others."""
+        """The tile for stages that are computed once for all steps: whether it is interior is known of the others."""
         return replace(self.tile, safe_reads=True, resident=dict(self.tile.resident), cached={})
 
     def _beside(self, stage: StageOp, tile: TileContext, start: Sequence[Num], k: Sequence[Num]) -> list[SSAValue]:

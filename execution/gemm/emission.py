@@ -38,7 +38,7 @@ class GemmKernel(GemmFunction):
     """The kernel while it is emitted."""
 
     def emit(self) -> func.FuncOp:
-        """The whole function."""
+        """Emit the function of the kernel."""
         e, sizes = self.e, self.schedule.tile_sizes
         with ExitStack() as open_scopes:
             counts = [

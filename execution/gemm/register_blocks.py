@@ -41,8 +41,8 @@ from tilefuse.lowering.symbols import identifier
 class _Pack:
     """The steps that are copied at once."""
 
-    whole: tuple[DomainAxis, ...]
-    """Dimensions of the domain that are copied as a whole, innermost first."""
+    full: tuple[DomainAxis, ...]
+    """Dimensions of the domain of which all steps are copied, innermost first."""
     cut: DomainAxis | None
     """The one behind them, of which some steps are."""
     steps: int
@@ -187,7 +187,7 @@ class RegisterBlocks:
         }
         of_steps = {v: e.alloca([pack.rows], storage_type(v.type), SHARED, "step") for v in self.values.of_steps}
         with ExitStack() as open_scopes:
-            outer = [d for d in self.op.domain if d not in pack.whole and d != pack.cut]
+            outer = [d for d in self.op.domain if d not in pack.full and d != pack.cut]
             if (domain := self._open(outer, open_scopes)) is None:
                 return
             part: _Part | None = None
@@ -196,7 +196,7 @@ class RegisterBlocks:
                 first = open_scopes.enter_context(e.loop(extent, "first", step=pack.steps))
                 part = _Part(pack.cut, e.add(low, first), e.min(pack.steps, e.sub(extent, first)))
             of = Copies(copies, of_rows, of_steps, partial(self._row_of_copies, pack, part))
-            dimensions = [*pack.whole, *([] if pack.cut is None else [pack.cut])]
+            dimensions = [*pack.full, *([] if pack.cut is None else [pack.cut])]
             if copies:
                 with ExitStack() as steps:
                     inside = self._open(dimensions, steps, part)
@@ -267,26 +267,26 @@ class RegisterBlocks:
 
     def _pack(self) -> _Pack:
         """The steps that are copied at once: innermost dimensions whose steps are few, and some of the next one."""
-        whole, rows, most = [], 1, self.schedule.pack
+        full, rows, most = [], 1, self.schedule.pack
         for dimension in self.op.domain:
             _, extent = self._range(dimension)
             if isinstance(extent, int) and 0 <= extent * rows <= most:
-                whole.append(dimension)
+                full.append(dimension)
                 rows *= max(1, extent)
                 continue
             steps = most // rows
-            if steps == 1 and whole:
+            if steps == 1 and full:
                 break
             if isinstance(extent, int):
                 steps = -(-extent // -(-extent // steps))  # none is much shorter than the others
-            return _Pack(tuple(whole), dimension, steps, rows * steps)
-        return _Pack(tuple(whole), None, 1, rows)
+            return _Pack(tuple(full), dimension, steps, rows * steps)
+        return _Pack(tuple(full), None, 1, rows)
 
     def _row_of_copies(self, pack: _Pack, part: _Part | None, at: Mapping[SSAValue, Num]) -> Num:
         """The row of the copies that a point of the domain has."""
         e, found, stride = self.e, 0, 1
         row: Num = found
-        for dimension in pack.whole:
+        for dimension in pack.full:
             low, extent = self._range(dimension)
             assert isinstance(extent, int)
             row = e.add(row, e.mul(e.sub(at[dimension.coordinate], low), stride))
@@ -340,7 +340,7 @@ class RegisterBlocks:
         places = list(product(range(len(self.sums)), range(self.rows), range(0, self.width, self.lanes)))
         types = [VectorType(of.type.element_type, [self.lanes]) for of in self.sums]  # type: ignore[attr-defined]
         shape = [self.rows * self.width // self.lanes]
-        registers = [e.alloca(shape, type, PRIVATE, "held") for type in types]
+        registers = [e.alloca(shape, type, PRIVATE, "block_sums") for type in types]
 
         def number(row: int, column: int) -> int:
             return (row * self.width + column) // self.lanes

@@ -57,7 +57,7 @@ class _StagedGemm(GemmKernel):
         self.sums: list[SSAValue] = []
 
     def emit(self) -> func.FuncOp:
-        """The whole function."""
+        """Emit the function of the kernel."""
         e, sizes = self.e, self.schedule.tile_sizes
         with ExitStack() as open_scopes:
             counts = [

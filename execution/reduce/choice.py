@@ -30,7 +30,7 @@ CPU_SUMS = 16
 """Sums side by side on a CPU: those of a few vectors."""
 CPU_COLUMNS = 256
 BYTES_AT_ONCE = 64
-"""Bytes that a lane should have asked for while it waits."""
+"""Bytes that a lane should have in flight."""
 SECTOR = 32
 """Bytes that memory gives at least."""
 

@@ -57,7 +57,7 @@ class _ReduceKernel:
         self.traversal = Traversal(self.function, self.schedule, wide)
 
     def emit(self) -> func.FuncOp:
-        """The whole function."""
+        """Emit the function of the kernel."""
         e, s = self.e, self.schedule
         with ExitStack() as open_scopes:
             self._block(open_scopes)

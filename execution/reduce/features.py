@@ -18,7 +18,7 @@ class ReduceFeatures(Roofline):
     """Counts of a kernel."""
 
     bytes_at_once: float
-    """Bytes that all warps that run at once have asked for and wait for."""
+    """Bytes that all resident warps have in flight."""
     rounds: float
     """Loads that a warp waits for, one after the other."""
     split: int

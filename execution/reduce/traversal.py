@@ -157,7 +157,7 @@ class Traversal:
     ) -> None:
         """Go over the domain point by point, each lane at pure points of its own.
 
-        `inside`: says whether a point is one, where that is to be asked.
+        `inside`: says whether a point is one, where not all are.
         """
         e = self.e
         own = self.function.op.pure[0]

@@ -68,7 +68,7 @@ class ScatterKernel:
         """The number of the block's pure point."""
 
     def emit(self) -> func.FuncOp:
-        """The whole function."""
+        """Emit the function of the kernel."""
         with ExitStack() as open_scopes:
             self.part = self._block(open_scopes)
             if self.window is not None:

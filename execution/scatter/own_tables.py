@@ -49,7 +49,7 @@ class _OwnTables:
         """The first pure point of the thread."""
 
     def emit(self) -> func.FuncOp:
-        """The whole function."""
+        """Emit the function of the kernel."""
         e = self.e
         with ExitStack() as of_point:
             self.thread = pure_point(self.function, self.thread_counts, self.where, of_point, self.points)

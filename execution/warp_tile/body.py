@@ -173,7 +173,7 @@ class Body:
         return [self.e.add(i, c) for i, c in zip(indices, reversed(relative), strict=True)]
 
     def in_box(self, op: StoreOp, at: Where, columns: bool) -> SSAValue | None:
-        """Whether a point is to be stored; None for always. Columns are compared only if asked for."""
+        """Whether a point is to be stored; None for always. Columns are compared only on request."""
         e, layout = self.e, layout_of(op.tile)
         x, y, *_ = at.coordinates(layout, e)
         (x0, x1), (y0, y1) = op.within

@@ -1,4 +1,4 @@
-"""The tile body of a warp tile: operations on whole tiles, held in the registers of a block's warps.
+"""The tile body of a warp tile: operations on tiles that lie in the registers of a block's warps.
 
 After Jangda 2020, taken to registers: lane l holds `vector` columns, the halo in x is dead lanes. What each stage
 computes, and what a warp takes from its neighbours, stands in the types (`dialects/warp`); `lower-warp-tiles`
@@ -85,7 +85,7 @@ class WarpTileBody:
     def emit_prefetches(self, below: int = 0) -> None:
         """Prefetch the own points, of the pipeline's inputs, of the tile so many rows below.
 
-        What it reads beside its own points is asked for with the tiles whose own that is.
+        Points that it reads beside its own are prefetched with the tiles that own them.
         """
         boxes: dict[tuple[SSAValue, tuple[int | None, ...]], Sequence[tuple[int, int]]] = {}
         for base, spans, along in self.plan.reads:

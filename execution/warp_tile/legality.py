@@ -12,7 +12,7 @@ from tilefuse.analysis.regions import Follow, NotFusable
 def check_warp_group(model: PipelineModel, members: Sequence[int], follow: Mapping[int, tuple[Follow, ...]]) -> None:
     """Raise NotFusable unless every stage moves with the warp's tile one to one in x and y.
 
-    Further dimensions are held whole, or tiled plane by plane, one to one too.
+    Of further dimensions a lane has all points, or they are tiled plane by plane, one to one too.
     """
     for id in members:
         node = model.nodes[id]

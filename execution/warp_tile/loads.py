@@ -193,7 +193,7 @@ class _Waiting:
         self.rows = body.e.alloca(layout.shape[:-1], row, PRIVATE, "rows")
 
     def put(self, row: SSAValue, at: Where) -> None:
-        """Keep a row until it is asked for."""
+        """Keep a row until it is read."""
         self.body.e.store(row, self.rows, self._slot(at))
 
     def get(self, at: Where) -> SSAValue:

@@ -1,6 +1,6 @@
-"""The door of `warp_tile`: a tile held in the registers of a block's warps.
+"""The door of `warp_tile`: a tile in the registers of a block's warps.
 
-What is behind it is imported when it is asked for: checking a schedule loads neither the search nor the emission.
+The modules behind it are imported at their first use: checking a schedule loads neither the search nor the emission.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ class RegisterBody(Registers):
             if layout.dense:
                 with e.loop(layout.width, "v", unroll=True) as v:
                     one(e.add(v, layout.columns[0]))
-            else:  # between pairs that lie closer some may not be held
+            else:  # between pairs that lie closer some columns may have no register
                 for column in sorted({*layout.starts, *layout.between}):
                     one(column)
 

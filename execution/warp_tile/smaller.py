@@ -21,7 +21,7 @@ def fewer_blocks(group: GroupOp, spill: Spill) -> WarpSchedule | None:
     # what was given, and what was missing, at 4 bytes each
     need = spill.registers + spill.bytes // 4
     enough = spill.registers_per_sm // (need * math.prod(schedule.thread_counts))
-    # left to itself (0), a compiler may spill to make room for more blocks than it is asked for
+    # left to itself (0), a compiler may spill to make room for more blocks than are requested
     return schedule.changed(blocks=max(1, min(enough, blocks - 1) if blocks else enough))
 
 

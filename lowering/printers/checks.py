@@ -135,7 +135,7 @@ def check_threads(kernel: func.FuncOp, places: Sequence[NestedOp]) -> None:
 
 
 def check_static_shared(kernel: func.FuncOp, places: Sequence[NestedOp]) -> None:
-    """CUDA gives 48 KiB of shared memory to arrays of static size; more must be asked for at the launch."""
+    """CUDA gives 48 KiB of shared memory to arrays of static size; more must be requested at the launch."""
     arrays = {
         place.op: memref_bytes(place.op.memref.type, place.op)
         for place in places

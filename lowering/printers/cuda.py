@@ -247,7 +247,7 @@ class Cuda(Language):
         return [f"#pragma unroll {unroll.value.data}" if isinstance(unroll, IntegerAttr) else "#pragma unroll"]
 
     def math(self, function: str) -> str:
-        """Return the function of the C library; square roots are asked for correctly rounded."""
+        """Return the function of the C library; square roots by the name that rounds correctly."""
         return {"sqrtf": "__fsqrt_rn", "sqrt": "__dsqrt_rn"}.get(function, function)
 
     def rsqrt(self, prelude: Prelude, a: CExpr, ctype: str) -> CExpr:

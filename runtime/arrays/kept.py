@@ -47,7 +47,7 @@ class _KeptOutputs(NamedTuple):
 
 
 class KeptOutputs:
-    """The outputs of the latest two calls that made any, of up to 16 MiB each: in a loop one is held by its user.
+    """The outputs of the latest two calls that made any, of up to 16 MiB each: in a loop its user refers to one.
 
     They are given to a like call on the same stream, whose kernels run after all that used them there: as if they had
     gone back to CuPy's pool, which orders reuse by stream, too.
@@ -67,7 +67,7 @@ class KeptOutputs:
                 if kept.call is call and kept.stream == stream and kept.is_free():
                     if kept is not self._kept[-1]:
                         self._kept.reverse()  # there are two
-                    return list(kept.arrays), kept.pointers  # of which each is held from here on
+                    return list(kept.arrays), kept.pointers  # of which each is referred to from here on
         finally:
             self._lock.release()
         return None

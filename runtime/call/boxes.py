@@ -108,7 +108,7 @@ def _with_orders(
         name: first_picture if rank_of(f.type) == 3 else planar(rank_of(f.type))
         for name, f in pipeline.return_op.outputs
     }
-    outputs = _output_boxes(pipeline, request, params, inputs, output_orders)
+    outputs = _output_boxes(pipeline, request, inputs, output_orders)
     boxes = CallBoxes(inputs, outputs, orders, output_orders, {})
     needed = _check_reads(pipeline, request, params, boxes)
     boxes.computed.update((name, needed[func]) for name, func in pipeline.return_op.outputs)
@@ -142,7 +142,6 @@ def _check_declared(op: InputOp, box: Box) -> None:
 def _output_boxes(
     pipeline: PipelineOp,
     request: Request,
-    params: Mapping[str, Scalar],
     inputs: Mapping[str, Box],
     orders: Mapping[str, AxisOrder],
 ) -> dict[str, Box]:

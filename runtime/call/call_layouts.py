@@ -57,7 +57,7 @@ def call_layouts(
         out_shapes.append(array_shape(extents, order))
         spec = describe_layout(p, box, v_out.pointer if v_out else 0, slot.itemsize)
         if (computed := boxes.computed[slot.name]) != box:
-            # More is computed than asked for: it goes to a temporary, unless one kernel has all that reads it.
+            # More is computed than requested: it goes to a temporary, unless one kernel has all that reads it.
             spec = temporary_spec(computed)._replace(aligned=spec.aligned)
         found.output_specs.append(spec)
     return found._replace(out_shapes=tuple(out_shapes))

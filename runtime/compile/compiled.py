@@ -65,12 +65,12 @@ class Kernels:
 
     @cached_property
     def module(self) -> ModuleOp:
-        """Level 5, completed when it is first asked for: calls take the pipeline and the machine code alone."""
+        """Level 5, completed at its first use: calls take the pipeline and the machine code alone."""
         return self.complete()
 
     @cached_property
     def source(self) -> str:
-        """All kernels as one text, printed when it is first asked for: machine code is made kernel by kernel."""
+        """All kernels as one text, printed at its first use: machine code is made kernel by kernel."""
         return self.text(self.module)
 
 
@@ -140,7 +140,7 @@ class Compiled:
 
     @cached_property
     def module(self) -> ModuleOp:
-        """Level 5, before machine code has been made of it; machine code that is asked for first needs none of it."""
+        """Level 5, before machine code has been made of it; machine code that is needed first needs none of it."""
         return self._lower(self._scheduled, None)
 
     @cached_property

@@ -35,7 +35,7 @@ class Cubins:
     def compile(self, name: str, text: str) -> Report | None:
         """The report on a kernel; None where tools such as compute-sanitizer keep the compiler from reporting."""
         cubin = cubins.compile_cubins({name: text}, self._arch, strict_float=self._strict_float)
-        self._latest[name] = cubin  # which is in before the next one of this name is asked for
+        self._latest[name] = cubin  # which is in before the next one of this name is compiled
         if name not in cubin.registers:
             return None
         figures = cubin.registers[name], cubin.spill_bytes[name], cubin.shared_bytes[name]
@@ -89,7 +89,7 @@ class FitRegisters(ModulePass):
             op.body.add_block(fitted.body.detach_block(0))
 
     def _tiled(self, scheduled: ModuleOp, note: Callable[[Sequence[GroupOp]], None]) -> ModuleOp | None:
-        """The groups of a module tiled by another search; None where none is asked for."""
+        """The groups of a module tiled by another search; None where none is requested."""
         if not self.search:
             return None
         module = scheduled.clone()

@@ -79,7 +79,7 @@ class Clear(NamedTuple):
 
 @dataclass(frozen=True)
 class CopyOut:
-    """Part of a temporary to be copied to an output: kernels needed more of it than the caller asked for."""
+    """Part of a temporary to be copied to an output: kernels needed more of it than the caller requested."""
 
     offset: int
     """Bytes from the start of the arena to the first element that is copied."""

@@ -82,7 +82,7 @@ def drawings(task: Task) -> list[Drawing]:
 def measure(task: Task) -> dict[str, Any]:
     """Rows of one pipeline: drawn schedule, predicted and measured microseconds per size.
 
-    `compiled`, if that is asked: the same of what the compiler makes of it for each size, as its user has it. Drawn
+    `compiled`, on request: the same of what the compiler makes of it for each size, as its user has it. Drawn
     schedules prefetch no lines, which depends on the size.
     """
     entry = _empty()

@@ -67,5 +67,5 @@ class PrintOp(IRDLOperation):
 
 def prints(op: Operation) -> bool:
     """Whether a stage prints lines: then it is computed once per point, by a kernel that stores it."""
-    # not `walk`: bodies are flat, and every stage is asked in several passes
+    # not `walk`: bodies are flat, and every stage is visited by several passes
     return any(isinstance(inner, PrintOp) for region in op.regions for block in region.blocks for inner in block.ops)

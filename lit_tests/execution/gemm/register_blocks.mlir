@@ -16,18 +16,18 @@
 // C:      float sums_[12][8] __attribute__((aligned(64)));
 // C:      float copy_[16][8] __attribute__((aligned(64)));
 // C:      for (idx first_ = 0; first_ < {{.*}}; first_ += 16) {
-// C:      f32x4 held_[6];
-// C:      held_[5] = load_f32x4(&sums_[{{.*}}][4]);
+// C:      f32x4 block_sums_[6];
+// C:      block_sums_[5] = load_f32x4(&sums_[{{.*}}][4]);
 // C:      for (idx k_ = 0; k_ <
 // C:      const idx [[ROW:i_[0-9]+_]] = min_idx({{.*}}, out_c_n0_ - 3);
 // C:      const f32x4 v_ = splat_f32x4(a_[
 // C-NEXT: const f32x4 v_1_ = load_f32x4(&copy_[k_][0]);
-// C-NEXT: held_[0] = held_[0] + v_ * v_1_;
+// C-NEXT: block_sums_[0] = block_sums_[0] + v_ * v_1_;
 // C-NEXT: const f32x4 v_2_ = load_f32x4(&copy_[k_][4]);
-// C-NEXT: held_[1] = held_[1] + v_ * v_2_;
+// C-NEXT: block_sums_[1] = block_sums_[1] + v_ * v_2_;
 // C-NEXT: const f32x4 v_3_ = splat_f32x4(a_[(out_c_min_y_ + ([[ROW]] + 1) - a_min_y_) * a_s0_
-// C:      held_[5] = held_[5] + v_4_ * v_2_;
-// C:      store_f32x4(&sums_[{{.*}}][4], held_[5]);
+// C:      block_sums_[5] = block_sums_[5] + v_4_ * v_2_;
+// C:      store_f32x4(&sums_[{{.*}}][4], block_sums_[5]);
 img.pipeline @product {
   %a = img.input "a" : !img.func<2xf32>
   %b = img.input "b" : !img.func<2xf32>
