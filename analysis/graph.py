@@ -1,8 +1,8 @@
 """The graph of a pipeline's functions, and of its kernels, as `networkx.DiGraph`s.
 
-Order, reachability and convexity are computed here. Importing networkx takes as long as a fifth of the compiler, so passes
-import this module where they have such a question: when a kernel would store several stages. Who reads whom is in the
-light model (`analysis/model.py`), whose program order is a topological order already.
+Order, reachability and convexity are computed here. Importing networkx takes as long as a fifth of the compiler, so
+passes import this module where they have such a question: when a kernel would store several stages. Who reads whom is
+in the light model (`analysis/model.py`), whose program order is a topological order already.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from tilefuse.execution.warp_tile.layout import LANES
 BUSY_MEMORY = 0.65
 """Share of a kernel's time for which DRAM is busy, from which prefetching does not pay."""
 IDLE_MEMORY, WAITED_FOR = 0.5, 0.55
-"""Shares of a kernel's time for which DRAM is busy: up to which a single wave that has prefetched does not wait for it, and
-from which it gains as any first wave."""
+"""Shares of a kernel's time for which DRAM is busy: up to which a single wave that has prefetched does not wait for it,
+and from which it gains as any first wave."""
 MOST_WAVES = 4.0
 """Waves of blocks from which blocks have drifted apart, so that some compute while others load."""
 FULL_WAVE = 0.9
