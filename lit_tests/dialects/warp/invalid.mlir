@@ -382,7 +382,7 @@ func.func @f(%a: f32) {
 // warp.neighbours
 
 func.func @f(%a: !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>) {
-  // expected-error @below {{warp.neighbours: only the columns and rows held may change}}
+  // expected-error @below {{warp.neighbours: only the columns and rows per lane may change}}
   %n = warp.neighbours %a : !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [-1, 5], rows = [0, 2]>>
   func.return
 }
@@ -390,7 +390,7 @@ func.func @f(%a: !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], 
 // -----
 
 func.func @f(%a: !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>) {
-  // expected-error @below {{warp.neighbours: only the columns and rows held may change}}
+  // expected-error @below {{warp.neighbours: only the columns and rows per lane may change}}
   %n = warp.neighbours %a : !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>> -> !warp.tile<f32, #warp.layout<origin = [-4, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   func.return
 }
