@@ -233,7 +233,7 @@ class _Wide(ModulePass):
 def test_few_points_along_x_are_taken_in_narrower_vectors(pack):
     passes = [q for p in standard_passes("cpu") for q in ((p, _Wide(pack)) if isinstance(p, Tile) else (p,))]
     program = hl.Pipeline(_product()).compile("cpu", passes=passes, strict_float=True)
-    assert re.search(r"f32x16 held_[^;]*;.*f32x4 held_", program.source(), re.DOTALL)
+    assert re.search(r"f32x16 block_sums_[^;]*;.*f32x4 block_sums_", program.source(), re.DOTALL)
     rng = np.random.default_rng(0)
     for columns in (70, 35, 31, 16, 15, 5, 4, 3):
         a, b = rng.random((8, 9), np.float32), rng.random((9, columns), np.float32)
