@@ -153,14 +153,14 @@ class TileTerms:
             self._reads[key] = [Read(p, tuple(sorted(at)), times, alike) for (p, times, alike), at in found.items()]
         return self._reads[key]
 
-    def registers(self, tile: Sequence[int], threads: Sequence[int], micro: Sequence[int], held: float) -> float:
+    def registers(self, tile: Sequence[int], threads: Sequence[int], micro: Sequence[int], live: float) -> float:
         """The registers of a thread that computes `micro` points together, about: of values that live at one time.
 
         Where groups are compared, and steps of updates computed, all that it holds counts, but for values of stages at
         multiples of its coordinates, which die early: by the others' lives more would be fused than pays.
         """
         if self.update is not None or not (self.thorough or self._holds_multiples(micro)):
-            return held + math.prod(micro) * self.model.nodes[self.output].bytes / 4 * 2 + CAUTIOUS
+            return live + math.prod(micro) * self.model.nodes[self.output].bytes / 4 * 2 + CAUTIOUS
         rounds = tile[0] // threads[0] // micro[0] if self.thorough else 1
         key = (tuple(micro), tuple(tile[2:]), rounds)
         if key not in self._registers:
@@ -243,10 +243,10 @@ def _candidate(
         return None
     blocks = math.prod(-(-n // t) for n, t in zip(box, tile, strict=True))
     if of.update is None:
-        instructions, held, passes = _of_tile(of, machine, tile, threads, micro)
+        instructions, live, passes = _of_tile(of, machine, tile, threads, micro)
     else:
         passes = 0.0
-        instructions, held = of_step(of, tile, threads, micro, {of.model.node_of[source] for source in cached})
+        instructions, live = of_step(of, tile, threads, micro, {of.model.node_of[source] for source in cached})
     bytes = of.stored_bytes(tile) + of.loaded_bytes(tile, blocks)
     written_out = instructions / math.prod(threads)
     if of.update is not None:
@@ -254,7 +254,7 @@ def _candidate(
         blocks, bytes, instructions = blocks // of.steps, bytes * of.steps, instructions * of.steps
         instructions += sum(kept.elements for kept in cached.values()) * COPY_COST
     if machine.is_gpu:
-        count, registers = math.prod(threads), of.registers(tile, threads, micro, held)
+        count, registers = math.prod(threads), of.registers(tile, threads, micro, live)
         resident = _resident_threads(machine, count, blocks, shared, registers)
         counts = of.thorough and of.update is None
         found = BlockFeatures(

@@ -30,7 +30,7 @@ SPREAD = 0.5
 
 
 class Tiles(Protocol):
-    """Tiles of a group, as far as they are asked here."""
+    """Tiles of a group, as far as their steps need them."""
 
     model: PipelineModel
     members: Sequence[int]

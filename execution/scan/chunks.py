@@ -60,7 +60,7 @@ def chunked_scan_kernel(group: GroupOp) -> func.FuncOp:
 def chunk_counts(group: GroupOp, box: Sequence[tuple[int, int]]) -> tuple[list[int], int]:
     """(blocks with lines per coordinate of these, chunks of each line) of a box of the update.
 
-    There may be fewer steps, or more where a part is asked for.
+    There may be fewer steps, or more where a part is needed.
     """
     schedule, found = ScanSchedule.expect(group.schedule), _running_sum(group)
     blocks = [-(-box[line.dim][1] // n) for line, n in zip(found.recurrence.lines, schedule.lines, strict=True)]
@@ -181,7 +181,7 @@ class _Chunks(ScanKernel):
             self.block = e.add(e.mul(self.block, e.ceildiv(extent, size)), e.div_rem(offset, size)[0])
 
     def _chunks(self) -> None:
-        """Take one chunk after the other: of lines of which a part is asked for there are fewer blocks than chunks."""
+        """Take one chunk after the other: of lines of which a part is needed there are fewer blocks than chunks."""
         e = self.e
         count = e.max(e.ceildiv(e.max(self.steps, 0), self.schedule.steps_of_block), 1)
 
