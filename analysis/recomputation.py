@@ -26,6 +26,7 @@ from tilefuse.analysis.access import ReadSite, defining_op, read_sites, reads
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.points import needed_extents, nominal_domain
+from tilefuse.analysis.recurrence import transposes_recurrence
 from tilefuse.analysis.regions import SMALL_DIMENSION, is_small
 from tilefuse.analysis.small_dimensions import KnownBox
 from tilefuse.analysis.updates import sums_points
@@ -85,6 +86,13 @@ def _is_read_as_its_source(stage: StageOp, sites: Sequence[ReadSite]) -> bool:
     (read,) = found
     own = list(read.indices) == list(stage.body.block.args) and read.map.data == AffineMap.identity(stage.rank)
     return own and isinstance(read.source.owner, InputOp | UpdateOp)
+
+
+def _is_read_across(site: ReadSite) -> bool:
+    """Whether neighbours along x of a reader read different rows."""
+    reader, map, indices = site
+    x = reader.body.block.args[0]
+    return all(indices[d] is not x for d in map.results[0].used_dims())
 
 
 def _is_read_through_data(sites: Sequence[ReadSite]) -> bool:
@@ -161,6 +169,9 @@ class Recomputation:
     def is_inlined(self, stage: StageOp, sites: Sequence[ReadSite] | None) -> bool:
         """Whether `stage` is best computed at `sites`, all the places that read it; None: something else does."""
         if not sites:
+            return False
+        if not self._machine.is_gpu and transposes_recurrence(stage) and not all(map(_is_read_across, sites)):
+            # the recurrence's kernel stores it in place of its own results: as many bytes, and read along rows
             return False
         if len(sites) > 1 and stage not in self._cheap and not _is_stored_for_updates(sites):
             return self._is_read_in_part(stage, sites) or self._is_planes_of_memory(stage, sites)

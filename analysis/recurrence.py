@@ -15,7 +15,8 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.access import reads
 from tilefuse.analysis.index_sums import IndexSum, index_sum
 from tilefuse.analysis.updates import Axis, UpdateFacts
-from tilefuse.dialects.img.ops import PrintOp, ReadOp
+from tilefuse.dialects.img.ops import PrintOp, ReadOp, StageOp, UpdateOp
+from tilefuse.dialects.img.ops.group import turn_of
 
 DEEPEST = 8
 """Steps back that a step may read: so many values of each function are kept."""
@@ -86,6 +87,21 @@ def recurrence(facts: UpdateFacts) -> Recurrence | str:
     place = written[dim]
     assert place is not None
     return Recurrence(along, dim, tuple(sorted(lines, key=lambda line: line.dim)), place.terms[along] > 0, back)
+
+
+def transposes_recurrence(stage: StageOp) -> bool:
+    """Whether a stage alone reads a recurrence, all of it pure lines, and makes lines across memory rows."""
+    updates = {read.source.owner for read in reads(stage) if isinstance(read.source.owner, UpdateOp)}
+    return any(_is_transposed(update, stage) for update in updates)
+
+
+def _is_transposed(update: UpdateOp, stage: StageOp) -> bool:
+    turns = {turn_of(use.operation, stage) for f in update.funcs for use in f.uses}
+    turn = turns.pop() if len(turns) == 1 else None
+    found = recurrence(UpdateFacts(update)) if turn is not None else ""
+    if turn is None or not isinstance(found, Recurrence) or not all(line.is_pure for line in found.lines):
+        return False
+    return found.dim > 0 and turn[found.dim] == 0
 
 
 def _steps_back(

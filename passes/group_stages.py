@@ -23,6 +23,7 @@ from tilefuse.analysis.machine import Machine, check_extent, check_target, machi
 from tilefuse.analysis.model import Node, PipelineModel, extract
 from tilefuse.analysis.points import nominal_extents
 from tilefuse.analysis.recomputation import Recomputation
+from tilefuse.analysis.recurrence import transposes_recurrence
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.analysis.small_dimensions import KnownBox, inferred_bounds
 from tilefuse.dialects.diagnostics import PipelineError
@@ -62,6 +63,11 @@ class _Kind(NamedTuple):
     """See `GroupFacts`."""
 
 
+def _is_stored_by_update(node: Node) -> bool:
+    """Whether the kernel of a recurrence stores a stage in place of its own results (see `group-updates`)."""
+    return isinstance(node.op, StageOp) and transposes_recurrence(node.op)
+
+
 class _Costs:
     """Cost of a set of stages as one group, remembered for all sets that look alike."""
 
@@ -84,6 +90,7 @@ class _Costs:
         self._known: dict[Hashable, tuple[float, bool] | None] = {} if like is None else like._known
         self._kinds: dict[Hashable, int] = {} if like is None else like._kinds
         self._printing = {n.id for n in model.stages if prints(n.op)}
+        self._alone = {n.id for n in model.stages if not on.is_gpu and _is_stored_by_update(n)}
         self._kind_of = {n.id: self._kind(n) for n in model.nodes}
 
     def _kind(self, node: Node) -> int:
@@ -126,6 +133,8 @@ class _Costs:
         """(microseconds, whether with inferred bounds)."""
         stored = self.model.stored(members)
         if any(id in self._printing and stored != [id] for id in members):
+            return None
+        if len(members) > 1 and not self._alone.isdisjoint(members):
             return None
         key = tuple((output - id, self._kind_of[id], id in stored) for id in members)
         if key not in self._known:

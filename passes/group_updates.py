@@ -14,12 +14,13 @@
 A stage that gives the old functions, and nothing else, is computed where the update starts from it; one that alone
 reads what the update gives, at the same point, where that would be stored: neither has a kernel then, and nothing goes
 through memory in between. For this all dimensions of the update are pure coordinates, so that each point has one
-thread; on GPUs a stage may also give what tables of threads start from (`scatter` with `own = 1`). There
-what reads a recurrence is stored in its place too, also if it reads a transposed point: blocks then
-store it by way of shared memory. Stages that are in one group with others stay there, and so do those of more than a
-few instructions: these would be written out for every point that a thread has. And so do on GPUs those beside sums of
-many terms, or nobody knows how many: these take far longer than what is saved. Otherwise the kernel writes over the old
-functions, of which `copy-updated` has seen to it that nobody else reads them.
+thread; on GPUs a stage may also give what tables of threads start from (`scatter` with `own = 1`). What alone reads a
+recurrence is stored in its place on GPUs, also if it reads a transposed point: blocks then store it by way of shared
+memory. So it is on CPUs if lines across memory become rows: by way of an array of a thread. Stages that are in one
+group with others stay there, and so do those of more than a few instructions: these would be written out for every
+point that a thread has. And so do on GPUs those beside sums of many terms, or nobody knows how many: these take far
+longer than what is saved. Otherwise the kernel writes over the old functions, of which `copy-updated` has seen to it
+that nobody else reads them.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from xdsl.passes import ModulePass
 from tilefuse.analysis.access import reads
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import check_target, machine
-from tilefuse.analysis.recurrence import Recurrence, recurrence
+from tilefuse.analysis.recurrence import Recurrence, recurrence, transposes_recurrence
 from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import Definition, GroupOp, PipelineOp, StageOp, UpdateOp, YieldOp, prints
@@ -119,7 +120,9 @@ class GroupUpdates(ModulePass):
             return None
         if len(update.pure) == update.rank:
             return stage if turns == {tuple(range(update.rank))} and self._has_few_steps(update) else None
-        found = recurrence(UpdateFacts(update)) if machine(self.target).is_gpu else ""
+        if not machine(self.target).is_gpu:
+            return stage if transposes_recurrence(stage) else None
+        found = recurrence(UpdateFacts(update))
         return stage if isinstance(found, Recurrence) and all(line.is_pure for line in found.lines) else None
 
     def _has_few_steps(self, update: UpdateOp) -> bool:

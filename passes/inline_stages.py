@@ -4,7 +4,8 @@ A stage is inlined if it is read at a single place in all, or if it is cheap: at
 reads per point (a copy, a cast, a product). So is one that several readers have, each at one place, of which one is an
 update: they are no one kernel, and else it would be stored. Not if its readers have so many more points (of a table
 read through data, a row that a picture reads, an `x / 2`) that computing it at each of them takes longer than storing
-it, together with what is computed inside of it (`analysis/recomputation.py`). Outputs, stages under a boundary, and
+it, together with what is computed inside of it (`analysis/recomputation.py`). Nor, on a CPU, if it transposes what a
+recurrence gives, whose kernel then stores it in place of its own results. Outputs, stages under a boundary, and
 stages with a `place` written by hand stay.
 
     %sq = img.stage "sq" (%x) -> f32 { %v = img.read %in[%x] ...; %s = arith.mulf %v, %v; img.yield %s }

@@ -25,7 +25,8 @@ class ScanSchedule(ScheduleAttr):
 
     `slice`: steps whose inputs a block puts into shared memory at once, in the order of memory, so that lines along x
     are read and written by lanes side by side; 0 for none. `buffers`: slices there, or on their way, at a time. `rows`:
-    rows of threads, as many as `threads` says in each, that share the copies; the first goes along the lines.
+    rows of threads, as many as `threads` says in each, that share the copies; the first goes along the lines. Of a
+    thread with a width of several: steps whose results it stores at once, along the rows of what it gives.
 
     `chunk`: steps that each of `rows` threads takes of a line that blocks share out; 0 for a line that is one thread's.
     Lines across memory are side by side in a block, as many as `threads` says.
@@ -114,5 +115,7 @@ class ScanSchedule(ScheduleAttr):
             raise VerifyException("rows of threads share the copies of a slice; give one")
         if self.slice % self.unroll and self.slice:
             raise VerifyException(f"a slice of {self.slice} steps is no multiple of the {self.unroll} written out")
-        if self.slice and (self.width > 1 or not self.lines or any(n > 1 for n in self.lines[1:])):
-            raise VerifyException("a slice is that of lines side by side along the first line coordinate, one a thread")
+        if self.slice and (not self.lines or any(n > 1 for n in self.lines[1:])):
+            raise VerifyException("a slice is that of lines side by side along the first line coordinate")
+        if self.slice and self.width > 1 and (self.lines[0], self.buffers, self.number("rows")) != (1, 1, 1):
+            raise VerifyException("a slice of lines that a thread takes together is of one thread, row and buffer")

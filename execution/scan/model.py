@@ -51,6 +51,8 @@ CHUNKS_ACROSS = ((8, 32), (8, 16), (8, 8), (4, 16))
 CPU_WIDTH, CPU_ROWS = 64, 4
 """Lines side by side that are one loop, and lines along x that are written out: a step takes four cycles. Of lines
 that read along rows there are `ACROSS_WIDTH` in a loop."""
+CPU_SLICE = 64
+"""Steps of lines that are stored along rows: four lines of the cache of each are written at once."""
 MOST_WRITTEN = 600
 """Operations that are written out, at most."""
 
@@ -87,14 +89,20 @@ class Scan(ExecutionModel):
 
     def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
         from tilefuse.analysis.recurrence import recurrence
+        from tilefuse.execution.scan.turned import is_stored_along_rows
 
         found = recurrence(facts.update)
         if isinstance(found, str) or self.legal(facts) is not None:
             return
         rank = len(found.lines)
         if not machine.is_gpu:
+            one = (1,) * rank
+            if is_stored_along_rows(found, facts.turn):
+                schedule = ScanSchedule(threads=one, width=CPU_WIDTH, slice=CPU_SLICE)
+                yield self._candidate(facts, machine, found, _Shape(one, CPU_WIDTH), schedule)
+                return
             for width in (_cpu_width(facts, found), 1) if self._has_adjacent_lines(found) else (1,):
-                yield self._candidate(facts, machine, found, _Shape((1,) * rank, width))
+                yield self._candidate(facts, machine, found, _Shape(one, width))
             return
         operations = len(facts.update.update.body.block.ops)
         for unroll in UNROLL:
@@ -197,6 +205,7 @@ class Scan(ExecutionModel):
         from tilefuse.analysis.recurrence import recurrence
         from tilefuse.analysis.regions import NotFusable
         from tilefuse.execution.facts import GroupFacts
+        from tilefuse.execution.scan.turned import is_stored_along_rows
 
         super().check(group, model)
         facts = GroupFacts.of(group, model)
@@ -206,6 +215,8 @@ class Scan(ExecutionModel):
         schedule = ScanSchedule.expect(group.schedule)
         if schedule.chunk and (reason := self._why_no_chunks(facts)) is not None:
             raise NotFusable(f"blocks do not share out its lines: {reason}")
+        if schedule.slice and schedule.width > 1 and not is_stored_along_rows(found, facts.turn):
+            raise NotFusable("a slice of lines that are taken together is of lines that are stored along rows")
         threads = schedule.lines
         if len(threads) != len(found.lines):
             raise NotFusable(f"there are {len(found.lines)} line coordinates, but threads along {len(threads)}")
@@ -243,7 +254,12 @@ class Scan(ExecutionModel):
         return Needs(_shared_bytes(group), group.sym_name.data, self.dynamic_shared(group))
 
     def stack_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
-        return Needs(0, group.sym_name.data)
+        from tilefuse.execution.scan.turned import turned_scan_bytes
+
+        assert group.update is not None
+        schedule = ScanSchedule.expect(group.schedule)
+        turned = schedule.slice and schedule.width > 1
+        return Needs(turned_scan_bytes(group.update, schedule) if turned else 0, group.sym_name.data)
 
     def smaller(self, group: GroupOp, model: PipelineModel) -> ScanSchedule | None:
         schedule = ScanSchedule.expect(group.schedule)
@@ -275,10 +291,14 @@ class Scan(ExecutionModel):
         from tilefuse.execution.scan.chunks import chunked_scan_kernel
         from tilefuse.execution.scan.emission import scan_kernel
         from tilefuse.execution.scan.staged import staged_scan_kernel
+        from tilefuse.execution.scan.turned import turned_scan_kernel
 
-        if ScanSchedule.expect(group.schedule).chunk:
+        schedule = ScanSchedule.expect(group.schedule)
+        if schedule.chunk:
             return [chunked_scan_kernel(group)]
-        return [staged_scan_kernel(group) if ScanSchedule.expect(group.schedule).slice else scan_kernel(group)]
+        if schedule.slice:
+            return [turned_scan_kernel(group) if schedule.width > 1 else staged_scan_kernel(group)]
+        return [scan_kernel(group)]
 
 
 def _cpu_width(facts: GroupFacts, found: Recurrence) -> int:
@@ -329,10 +349,11 @@ def _shared_bytes(group: GroupOp) -> int:
     from tilefuse.execution.scan.staged import scan_shared_bytes
 
     assert group.update is not None
-    if ScanSchedule.expect(group.schedule).chunk:
+    schedule = ScanSchedule.expect(group.schedule)
+    if schedule.chunk:
         from tilefuse.execution.scan.chunks import chunk_bytes
 
         return chunk_bytes(group)
     found = recurrence(UpdateFacts(group.update))
     assert isinstance(found, Recurrence)
-    return scan_shared_bytes(group.update, found, group.turn, ScanSchedule.expect(group.schedule))
+    return scan_shared_bytes(group.update, found, group.turn, schedule)

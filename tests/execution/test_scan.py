@@ -164,6 +164,70 @@ def test_random_staged_recurrences(seed):
         np.testing.assert_array_equal(a, b)
 
 
+def _transposed(seed: int):
+    """A recurrence down or up the columns whose kernel stores a stage along rows, the call's arguments, a schedule."""
+    rng = random.Random(f"transposed {seed}")
+    x, y, z = hl.vars("x y z")
+    image, extent = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Param(hl.Int(32), "extent")
+    edge = hl.BoundaryConditions.repeat_edge(image)
+    deep, first, goes_up = rng.choice([1, 1, 2]), rng.randint(0, 6), rng.random() < 0.5
+    count = rng.choice([1, 2, 7, 20])
+    type = rng.choice([hl.Int(32), hl.UInt(8), hl.Float(32), hl.Float(64)])
+    of_run_time = rng.random() < 0.5
+    r = hl.RDom([(first, extent if of_run_time else count)])
+    if rng.random() < 0.2:
+        r.where(edge[r.x, 2] % 3 != 0)
+    step, back = (r.x, -deep) if goes_up else (20 - r.x, deep)
+    planes = (z,) if rng.random() < 0.4 else ()
+    f, finish = hl.Func("f"), hl.Func("finish")
+    f[(x, y, *planes)] = hl.cast(type, edge[x, y])
+    here = (x, step, *planes)
+    f[here] = hl.cast(type, f[(x, step + back, *planes)] + hl.cast(type, edge[x, step] + (z if planes else 0)))
+    value = f[(y, x, *planes)]
+    finish[(x, y, *planes)] = value if rng.random() < 0.3 else hl.cast(hl.Float(32), value) + edge[x, y]
+    sizes = [rng.randint(1, 23), rng.randint(1, 11), *(2 for _ in planes)]
+    mins = [rng.choice([0, -3, 2]), rng.choice([0, 1]), *(0 for _ in planes)]
+    arguments = {"image": PICTURE, "sizes": sizes, "mins": {"finish": tuple(mins)}}
+    if of_run_time:
+        arguments["extent"] = rng.choice([-1, 0, count])
+    threads = (1, 1) if planes else (1,)
+    return finish, arguments, ScanSchedule(threads=threads, width=rng.choice([2, 3, 8]), slice=rng.randint(1, 9))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_recurrences_stored_along_rows(seed):
+    func, arguments, schedule = _transposed(seed)
+    expected = hl.Pipeline(func).compile("reference")(**arguments)
+    given = [p for q in standard_passes("cpu") for p in ((_Given(schedule), q) if isinstance(q, Tile) else (q,))]
+    program = hl.Pipeline(func).compile("cpu", passes=given)
+    assert 'img.group "finish"' not in program.ir("group-updates"), "the stage is stored by the recurrence's kernel"
+    np.testing.assert_array_equal(program(**arguments), expected)
+
+
+def test_search_stores_transposed_lines_by_slices():
+    """A filter down the columns of a picture and of its transposition: no read and no store goes across rows."""
+    x, y = hl.vars("x y")
+    image = hl.ImageParam(hl.Float(32), 2, "image")
+
+    def filtered(source, rows, name):
+        f, turned = hl.Func(name), hl.Func(f"turned_{name}")
+        r = hl.RDom([(1, rows - 1)])
+        f[x, y] = source[x, y]
+        f[x, r.x] = hl.f32(0.5) * f[x, r.x - 1] + source[x, r.x]
+        turned[x, y] = f[y, x]
+        return turned
+
+    last = filtered(filtered(image, image.height(), "down"), image.width(), "across")
+    program = hl.Pipeline(last).compile("cpu", strict_float=True)
+    text = program.ir("group-updates")
+    assert 'img.group "turned' not in text
+    assert text.count('img.stage "turned') == 2
+    assert program.ir("tile").count("#schedule.scan<threads = [1], width = 64, slice = 64>") == 2
+    picture = np.random.default_rng(3).random((131, 70), dtype=np.float32)
+    expected = hl.Pipeline(last).compile("reference", strict_float=True)(picture)
+    np.testing.assert_array_equal(program(picture), expected)
+
+
 @pytest.mark.parametrize("others", ["", "slice = 8, buffers = 2, rows = 2, "])
 def test_part_of_lines_of_a_domain(others):
     """All lines of the domain are written, though the results asked for are fewer."""

@@ -1,0 +1,114 @@
+"""The kernel of a recurrence on a CPU whose lines are stored along rows, as of a filter whose output is transposed.
+
+    for each slice of the steps, from a multiple of its size along a row of the output to the next:
+      for each step: the results of all lines of the thread, side by side, go into an array
+      for each line: its results in the slice, side by side in a row of the output
+
+So each line of the cache is written once, and as a whole. Results are those of the definition to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from math import prod
+
+from xdsl.dialects import func
+from xdsl.ir import SSAValue
+
+from tilefuse.analysis.recurrence import Recurrence
+from tilefuse.dialects.img.ops import GroupOp, UpdateOp
+from tilefuse.dialects.img.types import element_bytes, storage_type
+from tilefuse.execution.scan.attribute import ScanSchedule
+from tilefuse.execution.scan.emission import ScanKernel
+from tilefuse.lowering.emit import PRIVATE, Num
+from tilefuse.lowering.symbols import identifier
+from tilefuse.lowering.update_ends import Ends
+
+_Where = dict[SSAValue, Num]
+
+
+def turned_scan_kernel(group: GroupOp) -> func.FuncOp:
+    """Emit the kernel of a group whose schedule has a slice of several lines of a thread."""
+    return _TurnedScan(group).emit()
+
+
+def is_stored_along_rows(found: Recurrence, turn: Sequence[int]) -> bool:
+    """Whether lines that lie side by side where they are computed are rows of the stored functions."""
+    return bool(found.lines) and found.lines[0].dim == 0 and turn[found.dim] == 0
+
+
+def turned_scan_bytes(update: UpdateOp, schedule: ScanSchedule) -> int:
+    """Bytes of the arrays of a thread."""
+    each = (element_bytes(old.type.element) for old in update.olds)  # type: ignore[attr-defined]
+    return prod(_shape(schedule)) * sum(each)
+
+
+def _shape(schedule: ScanSchedule) -> tuple[int, int]:
+    """Extents of an array: its rows lie apart by no power of two, so that columns do not share few sets of a cache."""
+    return schedule.slice, schedule.width + 1
+
+
+class _TurnedScan(ScanKernel):
+    def __init__(self, group: GroupOp):
+        super().__init__(group)
+        self.results: list[SSAValue] = []
+        """Results of a slice, per function: by their order along a row of the output, and by line."""
+        self.row_and_line: tuple[Num, Num] = (0, 0)
+        """Where those of the present step of a line go."""
+
+    def _lines_together(self, where: _Where, rest: Num) -> None:
+        e, width, depth = self.e, self.schedule.width, self.recurrence.depth
+        count = e.min(rest, width)
+        types = [storage_type(self.element(number)) for number in range(len(self.op.olds))]
+        self.results = [e.alloca(_shape(self.schedule), type, PRIVATE, "results") for type in types]
+        kept = self._kept(depth, width)
+        for back in range(depth):
+            with self._lanes(where, count) as (i, line):
+                self._keep_old(kept, line, back, [back, i])
+        self._slices(where, count, kept)
+
+    @contextmanager
+    def _lanes(self, where: _Where, count: Num) -> Iterator[tuple[Num, _Where]]:
+        """Open a loop over lines: the number of one, and its coordinates."""
+        first = self.recurrence.lines[0].coordinate
+        with self.e.loop(count, "i", simd=True) as i:
+            yield i, where | {first: self.e.add(where[first], i)}
+
+    def _slices(self, where: _Where, count: Num, kept: Sequence[SSAValue]) -> None:
+        """Take all steps of `count` lines, a slice after the other."""
+        e, size, dim, goes_up = self.e, self.schedule.slice, self.recurrence.dim, self.recurrence.goes_up
+        first = e.sub(Ends(self).position(self._at(where, 0))[dim], self.out.mins[dim])
+        place = e.mod(first, size)
+        before = place if goes_up else e.sub(size - 1, place)
+        steps = e.max(self.steps, 0)
+        with e.loop(e.ceildiv(e.add(steps, before), size), "slice") as number:
+            start = e.sub(e.mul(number, size), before)
+            last = e.add(start, size - 1)
+            begin, end = e.max(start, 0), e.min(e.add(last, 1), steps)
+            with e.loop(end, identifier(self.recurrence.along.name_hint or "r"), start=begin) as k:
+                row = e.sub(k, start) if goes_up else e.sub(last, k)
+                with self._lanes(where, count) as (i, line):
+                    self.row_and_line = (row, i)
+                    self._steps([self._at(line, k)], kept, [i])
+            if goes_up:
+                self._store_slice(where, count, e.add(first, start), (e.sub(begin, start), e.sub(end, start)))
+            else:
+                rows = e.sub(e.add(last, 1), end), e.sub(e.add(last, 1), begin)
+                self._store_slice(where, count, e.sub(first, last), rows)
+
+    def _store(self, where: _Where, values: Sequence[SSAValue]) -> None:
+        """Put the results of a step into the arrays."""
+        for value, array in zip(values, self.results, strict=True):
+            self.e.store(value, array, self.row_and_line)
+
+    def _store_slice(self, where: _Where, count: Num, start: Num, rows: tuple[Num, Num]) -> None:
+        """Store the rows of the arrays that the call needs; `start`: of row 0, from the output's first point on."""
+        e, dim, first = self.e, self.recurrence.dim, self.recurrence.lines[0].coordinate
+        low = e.max(rows[0], e.sub(0, start))
+        high = e.min(rows[1], e.sub(self.out.extent(dim, e), start))
+        with e.loop(count, "i") as i, e.loop(high, "row", start=low, simd=True) as row:
+            ends = Ends(self)
+            position = ends.position(self._at(where | {first: e.add(where[first], i)}, 0))
+            position[dim] = e.add(e.add(start, row), self.out.mins[dim])
+            ends.store_at(position, [e.load(array, [row, i]) for array in self.results])
