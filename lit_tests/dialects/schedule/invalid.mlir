@@ -25,6 +25,11 @@
 
 // -----
 
+// expected-error @below {{a slice of lines that a thread takes together is of one thread, row and buffer}}
+"test.op"() {s = #schedule.scan<threads = [1], width = 8, slice = 8, buffers = 2>} : () -> ()
+
+// -----
+
 // expected-error @below {{across is 0 or 1}}
 "test.op"() {s = #schedule.reduce<tile = [1], threads = [32, 1], across = 2>} : () -> ()
 
