@@ -70,7 +70,7 @@ def emulate(
     found: list[int] = []
     libraries: dict[str, ctypes.CDLL] = {}
 
-    def build(source: str, *, strict_float: bool) -> ctypes.CDLL:
+    def build(source: str, *, strict_float: bool, kernels: Sequence[str]) -> ctypes.CDLL:
         if source not in libraries:
             path = folder / f"kernels{len(libraries)}.cpp"
             path.write_text(source)

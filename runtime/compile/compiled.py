@@ -17,6 +17,7 @@ from tilefuse.dialects.img.strict import has_strict
 from tilefuse.dialects.verification import verify
 from tilefuse.lowering.abi import groups_of, kernel_name
 from tilefuse.lowering.printers import print_c, print_cuda
+from tilefuse.lowering.symbols import c_function_name
 from tilefuse.passes.chain_kernels import ChainKernels
 from tilefuse.passes.fit_registers import KernelCompiler, fit_registers
 from tilefuse.passes.fold_grids import FoldGrids
@@ -176,7 +177,8 @@ class Compiled:
         """The C library of kernels without machine code, built if need be."""
         # C has no sum that is never contracted: one such op makes the whole library strict.
         strict = self._settings.strict_float or has_strict(kernels.module)
-        return c_compiler.load_library(kernels.source, strict_float=strict)
+        names = dict.fromkeys(c_function_name(kernel_name(g)) for g in groups_of(kernels.pipeline))
+        return c_compiler.load_library(kernels.source, strict_float=strict, kernels=list(names))
 
     def _unbuilt(self, index_bits: int, *, folded: bool = False) -> Kernels:
         module = self._fold(self.module) if folded else self.module

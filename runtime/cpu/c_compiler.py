@@ -12,12 +12,13 @@ import shlex
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tilefuse.runtime import cache
 from tilefuse.runtime.cpu.output import direct_prints
+from tilefuse.runtime.cpu.parts import side_by_side_parts
 from tilefuse.runtime.cpu.wheel_compiler import INSTALL, load_openmp, openmp_library, zig_command
 from tilefuse.runtime.errors import BuildError, TargetError
 from tilefuse.targets.cpus import host_cpu
@@ -86,12 +87,29 @@ def _probe(given: tuple[str, ...] | None, path: str) -> CCompiler:
 
 
 def _run(command: list[str], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    (done,) = _run_all([command], cwd)
+    return done
+
+
+def _run_all(commands: Sequence[list[str]], cwd: Path | None) -> list[subprocess.CompletedProcess[str]]:
+    """Run commands side by side, until all have ended."""
     import subprocess  # late: who compiles for a GPU starts no process
 
-    try:
-        return subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=cwd, check=False)
-    except OSError as error:
-        raise TargetError(f"target 'cpu': the C compiler '{command[0]}' does not run: {error}") from None
+    with contextlib.ExitStack() as running:
+        started: list[subprocess.Popen[str]] = []
+        for command in commands:
+            try:
+                process = subprocess.Popen(
+                    command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", cwd=cwd
+                )
+            except OSError as error:
+                raise TargetError(f"target 'cpu': the C compiler '{command[0]}' does not run: {error}") from None
+            started.append(running.enter_context(process))
+        output = [process.communicate() for process in started]
+    return [
+        subprocess.CompletedProcess(process.args, process.returncode, *texts)
+        for process, texts in zip(started, output, strict=True)
+    ]
 
 
 def _accepted(command: tuple[str, ...], *flags: str) -> tuple[str, ...]:
@@ -157,8 +175,11 @@ _libraries: dict[Path, ctypes.CDLL] = {}
 _lock = threading.Lock()
 
 
-def load_library(source: str, *, strict_float: bool) -> ctypes.CDLL:
-    """The shared library of a C source, built unless the cache has it. BuildError if it does not compile."""
+def load_library(source: str, *, strict_float: bool, kernels: Sequence[str] = ()) -> ctypes.CDLL:
+    """The shared library of a C source, built unless the cache has it. BuildError if it does not compile.
+
+    `kernels`: functions of the source that may be compiled side by side.
+    """
     compiler = find_compiler()
     flags = build_flags(compiler, strict_float)
     entry = path = cache.entry("c", cache.digest(source, compiler.identity, *flags), ".so")
@@ -167,7 +188,7 @@ def load_library(source: str, *, strict_float: bool) -> ctypes.CDLL:
         if library is None:
             # Read first: loading a damaged library may end the process.
             if cache.read(path) is None:
-                binary = _compile(source, compiler, flags)
+                binary = _compile(side_by_side_parts(source, kernels), compiler, flags)
                 if not cache.write_entry(path, binary):
                     path = _private_copy(path.name, binary)
             _bound_waiting()
@@ -207,11 +228,25 @@ CRASHED = "internal compiler error"
 """Said by a compiler that has an error of its own."""
 
 
-def _compile(source: str, compiler: CCompiler, flags: tuple[str, ...]) -> bytes:
+def _compile(parts: Sequence[str], compiler: CCompiler, flags: tuple[str, ...]) -> bytes:
+    """The binary of a library whose source is in `parts`, which are compiled side by side."""
     with _work_folder() as folder:
-        (folder / "pipeline.c").write_text(source)
-        command = [*compiler.command, *flags, "-o", "pipeline.so", "pipeline.c", "-lm"]
-        done = _run(command, folder)
+        of_objects = ("-c", *(f for f in flags if f != "-shared"))
+        names = [f"part{number}" for number in range(len(parts))] if len(parts) > 1 else ["pipeline"]
+        for name, text in zip(names, parts, strict=True):
+            (folder / f"{name}.c").write_text(text)
+        if len(parts) == 1:
+            _build(folder, [[*compiler.command, *flags, "-o", "pipeline.so", "pipeline.c", "-lm"]])
+        else:
+            _build(folder, [[*compiler.command, *of_objects, "-o", f"{name}.o", f"{name}.c"] for name in names])
+            objects = [f"{name}.o" for name in names]
+            _build(folder, [[*compiler.command, *flags, "-o", "pipeline.so", *objects, "-lm"]])
+        return (folder / "pipeline.so").read_bytes()
+
+
+def _build(folder: Path, commands: Sequence[list[str]]) -> None:
+    """Run commands of a compiler side by side. BuildError if one fails."""
+    for command, done in zip(commands, _run_all(commands, folder), strict=True):
         if done.returncode != 0 and CRASHED in done.stderr:
             # GCC 13 ends so on minima of bytes under a mask of AVX-512; loops without vectors it compiles
             done = _run([*command, "-fno-tree-vectorize"], folder)
@@ -220,7 +255,6 @@ def _compile(source: str, compiler: CCompiler, flags: tuple[str, ...]) -> bytes:
             raise BuildError(
                 f"the C compiler refuses the generated source ({shlex.join(command)}):\n{done.stderr.strip()}"
             )
-        return (folder / "pipeline.so").read_bytes()
 
 
 @functools.cache

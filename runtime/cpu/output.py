@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import sys
 
-_SETTER = "tilefuse_set_write"
+SETTER = "tilefuse_set_write"
+"""The C function of a library that prints, which is given where to."""
 
 
 def _write(line: bytes) -> None:
@@ -19,5 +20,5 @@ _WRITE = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(_write)
 
 def direct_prints(library: ctypes.CDLL) -> None:
     """Have a library that prints write its lines to `sys.stdout`."""
-    if hasattr(library, _SETTER):
-        getattr(library, _SETTER)(_WRITE)
+    if hasattr(library, SETTER):
+        getattr(library, SETTER)(_WRITE)

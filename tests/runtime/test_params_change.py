@@ -32,13 +32,13 @@ x = hl.Var("x")
 def compilations(monkeypatch, tmp_path):
     """The commands of compilers that ran."""
     monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path / "cache"))
-    seen, run = [], subprocess.run
+    seen, start = [], subprocess.Popen
 
     def counted(command, *args, **options):
         seen.append(command)
-        return run(command, *args, **options)
+        return start(command, *args, **options)
 
-    monkeypatch.setattr(subprocess, "run", counted)
+    monkeypatch.setattr(subprocess, "Popen", counted)
     return seen
 
 

@@ -1,0 +1,51 @@
+"""Parts of a C source that are compiled side by side: each has some of the kernels, and keeps the others to itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilefuse.runtime.cpu.output import SETTER
+from tilefuse.targets.cpus import host_cpu
+
+PART = 8000
+"""Characters of a part, at least: a compiler takes as long to begin, and to read what others compile, as for fewer."""
+MOST_PARTS = 16
+
+
+def side_by_side_parts(source: str, kernels: Sequence[str]) -> list[str]:
+    """Split a source by its functions `kernels` into sources, each to be compiled and all to be linked.
+
+    In each the kernels of others, and their entry points, are `static`, so that compilers drop them once they are read.
+    The whole source alone if it is short, if there is one core, or if it has a function that prints.
+    """
+    count = min(host_cpu().cores, len(kernels), len(source) // PART, MOST_PARTS)
+    if count < 2 or SETTER in source:
+        return [source]
+    parts: list[list[str]] = [[] for _ in range(count)]
+    lengths = [0] * count
+    for length, name in sorted(_lengths(source, kernels), reverse=True):
+        shortest = lengths.index(min(lengths))
+        parts[shortest].append(name)
+        lengths[shortest] += length
+    return [_with_static(source, [name for name in kernels if name not in part]) for part in parts if part]
+
+
+def _lengths(source: str, kernels: Sequence[str]) -> list[tuple[int, str]]:
+    """Characters of each kernel, and of the functions before it, which it calls."""
+    found, begin = [], 0
+    for start, name in sorted((source.index(_definition(name)), name) for name in kernels):
+        end = source.index("\n}\n", start)
+        found.append((end - begin, name))
+        begin = end
+    return found
+
+
+def _with_static(source: str, kernels: Sequence[str]) -> str:
+    for name in kernels:
+        for function in (name, f"{name}_words"):
+            source = source.replace(_definition(function), f"\nstatic {_definition(function)[1:]}")
+    return source
+
+
+def _definition(function: str) -> str:
+    return f"\nvoid {function}("
