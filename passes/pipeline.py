@@ -107,7 +107,7 @@ def standard_passes(
         SeparateKernels(float=fast_math),  # first: it leaves less for the others
         CanonicalizeStages(),
         RaiseClamps(),
-        *([RaiseExteriors()] if machine(target).is_gpu else []),  # on CPUs that is not measured yet
+        RaiseExteriors(rows=is_cpu(target)),
         MergeSums(),
         CopyUpdated(),
         InlineStages(target=target, extent=size),

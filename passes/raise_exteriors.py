@@ -13,6 +13,8 @@
 So Halide's users write zeros around a picture. What reads the stage would compute the choice at each of its reads; a
 boundary is dropped by the tiles inside its box, and is in operands once they are in shared memory. The ends of the box
 must be known before any stage runs, as those of `raise-clamps`, which runs before.
+
+On CPUs what an update reads is no vector along x where a boundary moves x: there such a stage stays one (`rows`).
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from tilefuse.analysis.access import coordinates as coordinates_of
 from tilefuse.analysis.access import indices_of
 from tilefuse.analysis.index import Index
 from tilefuse.dialects.img.attrs import BoundaryKind
-from tilefuse.dialects.img.ops import BoundaryOp, PipelineOp, ReadOp, StageOp, YieldOp
+from tilefuse.dialects.img.ops import BoundaryOp, PipelineOp, ReadOp, StageOp, UpdateOp, YieldOp
 from tilefuse.dialects.img.symbolic import SizeValue
 from tilefuse.passes.raise_clamps import Scalars, can_emit, known, known_box, linear
 
@@ -47,18 +49,21 @@ class RaiseExteriors(ModulePass):
 
     name = "raise-exteriors"
 
+    rows: bool = False
+    """Whether stages that updates read stay as they are if the box has ends along x."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for pipeline in op.body.block.ops:
             if not isinstance(pipeline, PipelineOp):
                 continue
             # Grouped stages stay as they were grouped.
             stages = [stage for stage in pipeline.body.block.ops if isinstance(stage, StageOp)]
-            raised = [_raise_stage(stage, pipeline) for stage in stages]
+            raised = [_raise_stage(stage, pipeline, rows=self.rows) for stage in stages]
             if any(raised):
                 region_dce(pipeline.body)  # the boundary inside, and what computed the ends
 
 
-def _raise_stage(stage: StageOp, pipeline: PipelineOp) -> bool:
+def _raise_stage(stage: StageOp, pipeline: PipelineOp, *, rows: bool) -> bool:
     """Replace a stage by a boundary; return whether it was one."""
     last = stage.body.block.last_op
     readers = [use.operation for f in stage.funcs for use in f.uses]
@@ -76,6 +81,8 @@ def _raise_stage(stage: StageOp, pipeline: PipelineOp) -> bool:
     if indices_of(read, coordinates_of(stage)) != tuple(Index(d, 1) for d in range(stage.rank)):
         return False
     intervals = _box(choice.cond, coordinates)
+    if rows and 0 in intervals and any(isinstance(op.parent_op(), UpdateOp) for op in _reading(stage.funcs[0])):
+        return False
     if not intervals or not all(can_emit(n, pipeline) for ends in intervals.values() for n in ends):
         return False
     rewriter = PatternRewriter(stage)
@@ -95,6 +102,15 @@ def _raise_stage(stage: StageOp, pipeline: PipelineOp) -> bool:
     rewriter.insert(boundary, InsertPoint.before(stage))
     rewriter.replace(stage, [], [boundary.func])
     return True
+
+
+def _reading(func: SSAValue) -> Iterator[ReadOp]:
+    """The reads of a function, through boundaries or not."""
+    for use in func.uses:
+        if isinstance(use.operation, ReadOp):
+            yield use.operation
+        elif isinstance(use.operation, BoundaryOp):
+            yield from _reading(use.operation.func)
 
 
 def _without_edges(source: SSAValue, boxes: dict[int, tuple[SizeValue, SizeValue]]) -> SSAValue:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -62,12 +62,16 @@ class Step:
         domain: dict[SSAValue, Num],
         copies: Copies,
         along: frozenset[SSAValue] = frozenset(),
+        inside: Collection[ReadOp] = (),
     ):
         self.blocks, self.e, self.domain, self.copies, self.start = blocks, blocks.gemm.e, domain, copies, start
         self.along = along or blocks.values.along_x
         """Values that differ from lane to lane."""
         self.lanes = blocks.schedule.lanes if along else blocks.lanes
+        self.inside = inside
+        """Reads that lie inside of all of their boundaries' boxes."""
         self._made: dict[tuple[object, ...], SSAValue] = {}
+        self._sums: dict[object, tuple[Num, int]] = {}
 
     def know(self, value: SSAValue, vector: SSAValue) -> None:
         """Take a vector for a value that all rows have in common."""
@@ -141,11 +145,20 @@ class Step:
     def _read(self, op: ReadOp, row: Num, column: int) -> SSAValue:
         where = self._where(row, column)
         operands = [where[v] if v in where else self._value(v, row, column) for v in op.indices]
-        indices = [self.e.affine(x, operands) for x in op.map.data.results]
-        tile = self.blocks.gemm.tile
+        indices = [self._one(self.e.affine(x, operands)) for x in op.map.data.results]
+        return self._once(("read", op.source, op.value in self.along, *indices), lambda: self._load(op, indices))
+
+    def _one(self, n: Num) -> Num:
+        """The one value of all sums of the same terms: rows of a window read the same places."""
+        terms, constant = self.e.terms(n)
+        base, at = self._sums.setdefault(frozenset(terms.items()), (n, constant))
+        return self.e.add(base, constant - at)
+
+    def _load(self, op: ReadOp, indices: Sequence[Num]) -> SSAValue:
+        tile, free = self.blocks.gemm.tile, range(len(indices)) if op in self.inside else ()
         if op.value not in self.along:
-            return read_global(self.e, tile, op.source, indices, None, needed=True)
-        at = locate(self.e, tile, op.source, indices, None, needed=True)
+            return read_global(self.e, tile, op.source, indices, None, free, needed=True)
+        at = locate(self.e, tile, op.source, indices, None, free, needed=True)
         found = self.blocks.load(tile.buffers[behind_boundaries(op.source)[0]].memref, at.index, self.lanes)
         for conditions, other in reversed(at.inside):
             # the same for all lanes, as x has no boundary

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
@@ -24,6 +24,9 @@ BLOCKS = ((2, 6), (2, 4), (4, 2), (2, 2), (4, 1), (2, 1))
 """Vectors along x, and rows, of blocks whose sums fit 16 registers."""
 WIDE_BLOCKS = ((2, 12), (2, 8), *BLOCKS)
 """Of 32 registers."""
+ONE_VECTOR = ((1, 12), (1, 8))
+"""Of blocks of functions that have no more along x, as few channels."""
+WIDE_ONE_VECTOR = ((1, 28), (1, 24), (1, 16), (1, 14), *ONE_VECTOR)
 LOOPS = ((32, 1), (64, 1), (32, 4), (64, 4))
 """Points along x and rows of blocks that a compiler makes vectors of."""
 ROWS_TOGETHER = 96
@@ -78,7 +81,7 @@ def cpu_schedules(facts: GroupFacts, machine: Machine) -> Iterator[tuple[GemmSch
             if isinstance(values, str) or lanes == 1 or (pack and not values.packed and not values.by_columns):
                 continue
             found = True
-            for vectors, rows in WIDE_BLOCKS if machine.vector_registers >= 32 else BLOCKS:
+            for vectors, rows in _block_sizes(pure[0] <= lanes, machine):
                 if (dim is None or rows > pure[dim]) and rows > 1:
                     continue
                 schedule = _blocks(pure, dim, vectors * lanes, rows, lanes, pack, machine)
@@ -96,6 +99,13 @@ def cpu_schedules(facts: GroupFacts, machine: Machine) -> Iterator[tuple[GemmSch
             yield schedule, _features(facts, schedule, machine, _loop_cycles(update, schedule, lanes))
 
 
+def _block_sizes(one_vector: bool, machine: Machine) -> Sequence[tuple[int, int]]:
+    """Vectors along x, and rows, of the blocks that are compared."""
+    if one_vector:
+        return WIDE_ONE_VECTOR if machine.vector_registers >= 32 else ONE_VECTOR
+    return WIDE_BLOCKS if machine.vector_registers >= 32 else BLOCKS
+
+
 def _blocks(
     pure: tuple[int, ...], dim: int | None, width: int, rows: int, lanes: int, pack: int, machine: Machine
 ) -> GemmSchedule:
@@ -107,7 +117,9 @@ def _blocks(
     if dim is not None and pack:
         others = math.prod(-(-n // p) for n, p in zip(pure, points, strict=True)) // -(-pure[dim] // rows)
         most = max(1, others * pure[dim] // (TILES_PER_CORE * machine.cores * rows))
-        repeat = max(1, min(ROWS_TOGETHER // rows, -(-pure[dim] // rows), most))
+        blocks = -(-pure[dim] // rows)
+        # all tiles have about as many
+        repeat = -(-blocks // max(1, round(blocks / max(1, min(ROWS_TOGETHER // rows, most)))))
     return GemmSchedule(threads=(1,) * len(pure), points=points, vector=lanes, repeat=repeat, pack=pack)
 
 

@@ -14,7 +14,7 @@ over the domain in order, so that its result is that of the definition to the bi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -25,13 +25,14 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import SSAValue
 
 from tilefuse.dialects.img.combiners import combined
-from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.dialects.img.ops import GroupOp, ReadOp
 from tilefuse.dialects.img.ops.update import DomainAxis
 from tilefuse.dialects.img.types import FuncType, element_bytes, storage_type
 from tilefuse.execution.gemm.attribute import GemmSchedule
 from tilefuse.execution.gemm.block_step import NO_COPIES, Copies, Step
 from tilefuse.execution.gemm.function import GemmFunction
-from tilefuse.execution.gemm.vector_values import VectorValues, vector_values
+from tilefuse.execution.gemm.inside import bounded_reads, reads_inside
+from tilefuse.execution.gemm.vector_values import VectorValues, taken, vector_values
 from tilefuse.lowering.emit import PRIVATE, SHARED, Num
 from tilefuse.lowering.shared_body import SharedBody
 from tilefuse.lowering.symbols import identifier
@@ -228,21 +229,44 @@ class RegisterBlocks:
     ) -> None:  # fmt: skip
         """Compute the numbers of each row that the columns of a block have in common, by vectors along the domain."""
         inner, *outer = dimensions
+        if self.values.along_steps and self._is_whole(inner):
+            self._copy_rows_in_vectors(copies, start, domain, dimensions, part)
+            return
         with ExitStack() as scopes:
             row = scopes.enter_context(self.e.loop(self.rows, "row"))
             outside = self._open(outer, scopes, part)
             assert outside is not None
-            place = self.gemm.coordinates(self.at(start, row, 0)) | domain | outside
-            if self.values.along_steps and self._is_whole(inner):
-                self._copy_vectors(copies, start, row, domain | outside, inner)
-                return
             inside = self._open([inner], scopes, part, simd=True)
             assert inside is not None
             body, at = SharedBody(self.gemm), domain | outside | inside
-            where = place | inside
+            where = self.gemm.coordinates(self.at(start, row, 0)) | at
             given = {v: self.e.load(array, [copies.row(at)]) for v, array in copies.of_steps.items()}
             for value, array in copies.of_rows.items():
                 self.e.store(body.value_at(value, where, given=given), array, [row, copies.row(at)])
+
+    def _copy_rows_in_vectors(
+        self, copies: Copies, start: Num, domain: dict[SSAValue, Num], dimensions: Sequence[DomainAxis],
+        part: _Part | None,
+    ) -> None:  # fmt: skip
+        """As `_copy_rows`, two rows at a time where they are even: windows of neighbours share what they read."""
+        inner, *outer = dimensions
+        count = 2 if self.rows % 2 == 0 else 1
+        with ExitStack() as scopes:
+            row = scopes.enter_context(self.e.loop(self.rows, "row", step=count))
+            rows = [self.e.add(row, n) for n in range(count)]
+            outside = self._open(outer, scopes, part)
+            assert outside is not None
+            at = domain | outside
+            ends = [self.gemm.coordinates(self.at(start, r, 0)) for r in (rows[0], rows[-1])]
+            known = {v: (n, ends[1][v]) for v, n in ends[0].items()} | {v: (n, n) for v, n in at.items()}
+            before = {op for v in copies.of_steps for op in taken(v)}
+            reads = bounded_reads((op for v in copies.of_rows for op in taken(v) if op not in before), known)
+            emit = partial(self._copy_vectors, copies, start, rows, at, inner)
+            inside = reads_inside(self.gemm, reads, known)
+            if inside is None:
+                emit()
+            else:
+                self.e.choose(inside, lambda: emit(reads), emit)
 
     def _is_whole(self, dimension: DomainAxis) -> bool:
         """Whether a dimension of the domain has so many steps that they are vectors."""
@@ -250,16 +274,20 @@ class RegisterBlocks:
         return isinstance(extent, int) and 0 < extent <= self.schedule.pack and extent % self.schedule.lanes == 0
 
     def _copy_vectors(
-        self, copies: Copies, start: Num, row: Num, domain: dict[SSAValue, Num], inner: DomainAxis
-    ) -> None:
-        """Compute a row's values by vectors along the innermost dimension of the domain."""
+        self, copies: Copies, start: Num, rows: Sequence[Num], domain: dict[SSAValue, Num], inner: DomainAxis,
+        inside: Collection[ReadOp] = (),
+    ) -> None:  # fmt: skip
+        """Compute some rows' values by vectors along the innermost dimension of the domain.
+
+        `inside`: reads that lie inside of all of their boundaries' boxes.
+        """
         e, (low, extent), along = self.e, self._range(inner), self.values.along_steps
         with e.loop(extent, identifier(inner.coordinate.name_hint or "r"), step=self.schedule.lanes) as k:
             at = domain | {inner.coordinate: e.add(low, k)}
-            step = Step(self, start, at, NO_COPIES, along)
+            step = Step(self, start, at, NO_COPIES, along, inside)
             for value, array in copies.of_steps.items():
                 step.know(value, self._vector_of(array, [copies.row(at)]))
-            for value, array in copies.of_rows.items():
+            for row, (value, array) in product(rows, copies.of_rows.items()):
                 e.effect(vector.StoreOp(step.vector(value, row, 0), array, [e.value(n) for n in (row, copies.row(at))]))
 
     def _vector_of(self, source: SSAValue, indices: Sequence[Num]) -> SSAValue:

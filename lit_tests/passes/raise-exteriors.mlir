@@ -1,4 +1,5 @@
 // RUN: pipeline-opt %s --split-input-file -p raise-exteriors | filecheck %s
+// RUN: pipeline-opt %s --split-input-file -p 'raise-exteriors{rows=true}' | filecheck %s --check-prefix=ROWS
 
 // Zeros around a picture, as users write them: what is clamped inside lies in the same box, and is not needed.
 
@@ -99,4 +100,49 @@ img.pipeline @others {
     img.yield %r : f32
   }
   img.return "stored" = %stored : !img.func<1xf32>
+}
+
+// -----
+
+// With `rows` what an update reads stays a stage, if the box has ends along x.
+
+// CHECK-LABEL: img.pipeline @read_by_updates
+// CHECK:         %across = img.boundary constant_exterior %in dims [1]
+// CHECK:         %along = img.boundary constant_exterior %in dims [0]
+// ROWS-LABEL:  img.pipeline @read_by_updates
+// ROWS:          %across = img.boundary constant_exterior %in dims [1]
+// ROWS:          %along = img.stage "along"
+img.pipeline @read_by_updates {
+  %in = img.input "in" : !img.func<2xf32>
+  %two = arith.constant 2 : index
+  %ten = arith.constant 10 : index
+  %across = img.stage "across" (%x, %y) -> f32 {
+    %a = arith.cmpi sge, %y, %two : index
+    %b = arith.cmpi sle, %y, %ten : index
+    %inside = arith.andi %a, %b : i1
+    %v = img.read %in[%x, %y] : !img.func<2xf32>
+    %f0 = arith.constant 0.0 : f32
+    %r = arith.select %inside, %v, %f0 : f32
+    img.yield %r : f32
+  }
+  %along = img.stage "along" (%x, %y) -> f32 {
+    %a = arith.cmpi sge, %x, %two : index
+    %b = arith.cmpi sle, %x, %ten : index
+    %inside = arith.andi %a, %b : i1
+    %v = img.read %in[%x, %y] : !img.func<2xf32>
+    %f0 = arith.constant 0.0 : f32
+    %r = arith.select %inside, %v, %f0 : f32
+    img.yield %r : f32
+  }
+  %zero = img.stage "zero" (%x, %y) -> f32 {
+    %f0 = arith.constant 0.0 : f32
+    img.yield %f0 : f32
+  }
+  %sum = img.update "sum" (%x, %y) over (%k in [%two, %ten]) of (%old = %zero : !img.func<2xf32>) combine [add] {
+    %v = img.read %across[%x, %y + %k] : !img.func<2xf32>
+    %w = img.read %along[%x + %k, %y] : !img.func<2xf32>
+    %p = arith.mulf %v, %w : f32
+    img.write %p at [%x, %y] : f32
+  }
+  img.return "sum" = %sum : !img.func<2xf32>
 }

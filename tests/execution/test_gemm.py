@@ -4,7 +4,9 @@ import itertools
 import math
 import random
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pytest
@@ -243,20 +245,23 @@ def test_few_points_along_x_are_taken_in_narrower_vectors(pack):
 
 @dataclass(frozen=True)
 class _Packed(ModulePass):
-    """Gives updates of four coordinates blocks of two vectors of 4, and 3 rows, whose operands are copied first."""
+    """Gives updates of three coordinates blocks of two vectors of 4, and some rows, whose operands are copied first."""
 
     name = "test-packed"
     pack: int
+    rows: int
 
     def apply(self, ctx, op):
         for group in [g for g in op.walk() if isinstance(g, GroupOp) and g.update is not None]:
-            group.schedule = GemmSchedule(threads=[1, 1, 1], points=[8, 3, 1], vector=4, repeat=2, pack=self.pack)
+            group.schedule = GemmSchedule(
+                threads=[1, 1, 1], points=[8, self.rows, 1], vector=4, repeat=2, pack=self.pack
+            )
 
 
-def _at_once(pipeline, *before: ModulePass, pack: int):
+def _at_once(pipeline, pack: int, rows: int = 3):
     """The program in which operands of `pack` steps are copied at once, and windows are inlined."""
     passes = [InlineWindows(always=True) if isinstance(p, InlineWindows) else p for p in standard_passes("cpu")]
-    passes = [q for p in passes for q in ((p, _Packed(pack)) if isinstance(p, Tile) else (p,))]
+    passes = [q for p in passes for q in ((p, _Packed(pack, rows)) if isinstance(p, Tile) else (p,))]
     return pipeline.compile("cpu", passes=passes, strict_float=True)
 
 
@@ -314,12 +319,83 @@ def test_what_columns_share_is_computed_for_several_steps_at_once(inputs, pack):
         np.testing.assert_array_equal(found, _mixed_windows(inputs).compile("reference")(*a, **sizes))
 
 
+def _mixed_edges(how: str, at: Callable[[Any, Any], Any], inputs: int = 16):
+    """A window along y of each channel, beside the middle of a row `at` some place of it, and a mixture of channels."""
+    c, x, y = hl.Var("c"), hl.Var("x"), hl.Var("y")
+    image, own = hl.ImageParam(hl.Float(32), 3, "image"), hl.ImageParam(hl.Float(32), 2, "own")
+    weights = hl.ImageParam(hl.Float(32), 2, "weights")
+    bounds = [(hl.Expr(), hl.Expr()), *((image.dim(d).min(), image.dim(d).extent()) for d in (1, 2))]
+    conditions = hl.BoundaryConditions
+    edge = (
+        conditions.constant_exterior(image, 0.25, bounds) if how == "zeros" else getattr(conditions, how)(image, bounds)
+    )
+    r, k = hl.RDom([(0, 2), (0, 3)]), hl.RDom([(0, inputs)])
+    by_channel, mixed = hl.Func("by_channel"), hl.Func("mixed")
+    by_channel[c, x, y] = 0.5
+    by_channel[c, x, y] += own[c, r.y] * edge[c, at(x, r.x), y + r.y - 1]
+    mixed[c, x, y] = 1.0
+    mixed[c, x, y] += weights[c, k] * by_channel[k, x, y]
+    return hl.Pipeline(mixed)
+
+
+@pytest.mark.parametrize(
+    ("how", "at", "rows"),
+    [
+        ("zeros", lambda x, r: x + r - 1, 4),
+        ("repeat_edge", lambda x, r: 2 * x - r, 3),
+        ("mirror_interior", lambda x, r: 3 - x + r, 4),
+        ("repeat_image", lambda x, r: x // 2 + 2 * r - 1, 2),
+    ],
+    ids=["window", "scaled", "turned", "halved"],
+)
+def test_rows_inside_of_boundaries_ask_for_none(how, at, rows):
+    pipeline = _mixed_edges(how, at)
+    program = _at_once(pipeline, pack=64, rows=rows)
+    assert len(program.kernels) == 1
+    pieces = (piece.rpartition(" if (") for piece in program.source().split("} else {\n"))
+    inside = [text for _, found, text in pieces if found and "store_f32x4(&side_" in text]
+    assert inside
+    assert not any(re.search(r"_idx\(|\?", v) for v in inside)
+    assert max(v.count("store_f32x4(&side_") for v in inside) == (2 if rows % 2 == 0 else 1)
+    rng = np.random.default_rng(rows)
+    for width, height in ((13, 4), (8, 2), (5, 7), (4, 1)):
+        a = (
+            rng.random((height, width, 16), np.float32) - np.float32(0.5),
+            rng.random((3, 16), np.float32),
+            rng.random((16, 9), np.float32) - np.float32(0.5),
+        )
+        for low in (0, -3):
+            box = {"sizes": [9, 7, 3], "mins": {"mixed": (0, low, low)}}
+            np.testing.assert_array_equal(program(*a, **box), pipeline.compile("reference")(*a, **box))
+
+
 def test_a_window_of_each_channel_is_computed_with_their_mixture_where_that_is_cheaper():
     def kernels(extent):
         return len(_mixed_windows(32).compile("cpu", extent=extent).kernels)
 
     assert kernels((16, 112, 112)) == 1
     assert kernels((4096, 112, 112)) == 2  # it would be computed anew for each block of channels
+
+
+@pytest.mark.parametrize("target", ["x86_64_avx2", "x86_64_avx512"])
+def test_few_channels_are_one_vector_in_blocks_of_more_rows(target):
+    def points(extent):
+        passes = standard_passes(target, extent=extent)
+        module = run_passes(_mixed_windows(32).to_module(), passes)
+        return [op.schedule.points for op in module.walk() if isinstance(op, GroupOp) and op.update is not None][-1]
+
+    lanes = machine(target).vector_bytes // 4
+    channels, *rows = points((lanes, 112, 112))
+    assert channels == lanes
+    assert math.prod(rows) > math.prod(points((4 * lanes, 112, 112))[1:])
+    assert 112 % math.prod(rows) < 10
+
+
+def test_tiles_of_a_thread_have_about_as_many_rows():
+    module = run_passes(_mixed_windows(32).to_module(), standard_passes("x86_64_avx512", extent=(64, 112, 112)))
+    [schedule] = [op.schedule for op in module.walk() if isinstance(op, GroupOp) and op.update is not None]
+    blocks, repeat = -(-112 // schedule.rows), schedule.repeat
+    assert -(-blocks // repeat) * repeat - blocks < -(-blocks // repeat)
 
 
 def _product():

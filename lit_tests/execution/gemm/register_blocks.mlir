@@ -19,13 +19,13 @@
 // C:      f32x4 block_sums_[6];
 // C:      block_sums_[5] = load_f32x4(&sums_[{{.*}}][4]);
 // C:      for (idx k_ = 0; k_ <
-// C:      const idx [[ROW:i_[0-9]+_]] = min_idx({{.*}}, out_c_n0_ - 3);
-// C:      const f32x4 v_ = splat_f32x4(a_[
+// C:      const idx [[ROW:i_[0-9]+_]] = out_c_min_y_ + min_idx({{.*}}, out_c_n0_ - 3);
+// C:      const f32x4 v_ = splat_f32x4(a_[([[ROW]] - a_min_y_) * a_s0_
 // C-NEXT: const f32x4 v_1_ = load_f32x4(&copy_[k_][0]);
 // C-NEXT: block_sums_[0] = block_sums_[0] + v_ * v_1_;
 // C-NEXT: const f32x4 v_2_ = load_f32x4(&copy_[k_][4]);
 // C-NEXT: block_sums_[1] = block_sums_[1] + v_ * v_2_;
-// C-NEXT: const f32x4 v_3_ = splat_f32x4(a_[(out_c_min_y_ + ([[ROW]] + 1) - a_min_y_) * a_s0_
+// C-NEXT: const f32x4 v_3_ = splat_f32x4(a_[([[ROW]] + 1 - a_min_y_) * a_s0_
 // C:      block_sums_[5] = block_sums_[5] + v_4_ * v_2_;
 // C:      store_f32x4(&sums_[{{.*}}][4], block_sums_[5]);
 img.pipeline @product {

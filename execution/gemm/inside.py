@@ -1,0 +1,94 @@
+"""Whether some points of a block read inside of all boundaries: then they take a version that asks for none of these.
+
+Few points of a picture lie at its edges, but each would choose between what it reads and what stands outside, and move
+its indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
+
+from tilefuse.analysis.access import behind_boundaries
+from tilefuse.dialects.img.ops import ReadOp
+from tilefuse.execution.gemm.function import GemmFunction
+from tilefuse.lowering.emit import Emitter, Num
+from tilefuse.lowering.reads import boundary_span
+
+Span = tuple[Num, Num]
+"""The first and the last of the places of a coordinate."""
+
+
+def bounded_reads(ops: Iterable[Operation], known: Mapping[SSAValue, Span]) -> frozenset[ReadOp]:
+    """Find the reads through boundaries whose places follow from `known` coordinates."""
+    reads = (op for op in ops if isinstance(op, ReadOp) and behind_boundaries(op.source)[1])
+    return frozenset(op for op in reads if all(_follows(op, d, known) for d in _bounded(op)))
+
+
+def reads_inside(gemm: GemmFunction, reads: Iterable[ReadOp], known: Mapping[SSAValue, Span]) -> SSAValue | None:
+    """Emit whether `bounded_reads` lie inside of their boundaries' boxes; None of no read.
+
+    Of places that lie constants apart the first and the last say it for all.
+    """
+    e = gemm.e
+    lows: dict[object, tuple[int, Num]] = {}
+    highs: dict[object, tuple[int, Num, Num]] = {}
+    for op in reads:
+        for boundary in behind_boundaries(op.source)[1]:
+            for position, d in enumerate(boundary.dimensions):
+                first, extent = boundary_span(e, gemm.tile, boundary, position)
+                low, high = (
+                    e.sub(n, first) for n in _span(e, op.map.data.results[d], [known.get(v) for v in op.indices])
+                )
+                terms, constant = e.terms(low)
+                key = frozenset(terms.items())
+                lows[key] = min(lows.get(key, (constant, low)), (constant, low), key=lambda found: found[0])
+                terms, constant = e.terms(high)
+                of = (frozenset(terms.items()), extent)
+                highs[of] = max(highs.get(of, (constant, high, extent)), (constant, high, extent), key=lambda f: f[0])
+    inside: SSAValue | None = None
+    for _, low in lows.values():
+        inside = e.both(inside, e.compare("sge", low, 0))
+    for _, high, extent in highs.values():
+        inside = e.both(inside, e.compare("slt", high, extent))
+    return inside
+
+
+def _bounded(op: ReadOp) -> set[int]:
+    return {d for boundary in behind_boundaries(op.source)[1] for d in boundary.dimensions}
+
+
+def _follows(op: ReadOp, dimension: int, known: Mapping[SSAValue, Span]) -> bool:
+    expr = op.map.data.results[dimension]
+    return all(op.indices[d] in known for d in expr.used_dims()) and _is_monotonic(expr)
+
+
+def _is_monotonic(expr: AffineExpr) -> bool:
+    """Whether an expression's first and last value are those of its operands' first and last ones."""
+    if not isinstance(expr, AffineBinaryOpExpr):
+        return isinstance(expr, AffineConstantExpr | AffineDimExpr)
+    kinds = (AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul, AffineBinaryOpKind.FloorDiv)
+    return expr.kind in kinds and _is_monotonic(expr.lhs) and _is_monotonic(expr.rhs)
+
+
+def _span(e: Emitter, expr: AffineExpr, operands: list[Span | None]) -> Span:
+    """The first and the last value of an expression that `_is_monotonic`."""
+    if isinstance(expr, AffineConstantExpr):
+        return expr.value, expr.value
+    if isinstance(expr, AffineDimExpr):
+        span = operands[expr.position]
+        assert span is not None
+        return span
+    assert isinstance(expr, AffineBinaryOpExpr)
+    (low, high), (other, most) = _span(e, expr.lhs, operands), _span(e, expr.rhs, operands)
+    if expr.kind is AffineBinaryOpKind.Add:
+        return e.add(low, other), e.add(high, most)
+    if isinstance(low, int) and low == high and not isinstance(other, int):
+        (low, high), (other, most) = (other, most), (low, high)
+    assert isinstance(other, int)
+    if expr.kind is AffineBinaryOpKind.Mul:
+        ends = e.mul(low, other), e.mul(high, other)
+        return ends if other >= 0 else ends[::-1]
+    return e.floordiv(low, other), e.floordiv(high, other)
