@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tilefuse as hl
 from tilefuse.execution.registry import models
 from tilefuse.tools.pipeline_opt import main
 
@@ -84,6 +85,56 @@ def test_the_walk_through_the_levels_is_what_passes_print(tmp_path, capsys):
         so_far.append(passes)
         assert main([str(file), "-p", ",".join(so_far)]) == 0
         _assert_shown(shown, capsys.readouterr().out)
+
+
+def _called(run):
+    """The functions of the package that run while `run` does: their files, as the repository has them, with names."""
+    found = set()
+
+    def note(frame, event, _):
+        if event == "call":
+            found.add(frame.f_code)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    paths = {code: Path(code.co_filename).resolve() for code in found}
+    inside = {code: path.relative_to(ROOT) for code, path in paths.items() if path.is_relative_to(ROOT)}
+    return {(path.as_posix(), code.co_qualname) for code, path in inside.items()}
+
+
+def test_the_walk_of_a_read_is_what_runs(tmp_path, capsys):
+    """The functions that the table names are called for the pipeline, and the text below is printed of it."""
+    _, _, walk = (ROOT / "docs/architecture.md").read_text().partition("## One pipeline, level by level")
+    levels, _, rooms = walk.partition("### One `img.read`, room by room")
+    rows = re.findall(r"^\| `([\w/]+\.py)` \| ([^|]+) \|", rooms, re.M)
+    named = {(path, name) for path, names in rows for name in re.findall(r"`([\w.]+)`", names)}
+    assert len(rows) >= 10
+    file = tmp_path / "blur.mlir"
+    file.write_text(re.search(r"^```mlir\n(.*?)^```", levels, re.M | re.S)[1])
+    passes = ",".join(re.findall(r"^Passes[^:\n]*: `([^`]*)`", levels, re.M))
+
+    def run():
+        x, y, photo, blur = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 2, "photo"), hl.Func("blur")
+        clamped = hl.BoundaryConditions.repeat_edge(photo)
+        blur[x, y] = clamped[x - 1, y] + clamped[x, y]
+        program = hl.Pipeline(blur).compile(target="reference")
+        program(np.zeros((4, 5), np.float32))
+        assert main([str(file), "-p", passes, "-t", "cuda"]) == 0
+
+    called = _called(run)
+    assert named - called == set()
+    (shown,) = re.findall(r"^```cuda\n(.*?)^```", rooms, re.M | re.S)
+    _assert_shown(shown, capsys.readouterr().out)
+
+
+def test_a_function_that_does_not_run_is_not_called():
+    called = _called(lambda: missing("`analysis/access.py`"))
+    assert ("tests/test_docs.py", "missing") in called
+    assert ("tests/test_docs.py", "_rewrite") not in called
 
 
 def _assert_shown(shown: str, text: str) -> None:
