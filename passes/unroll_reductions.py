@@ -13,8 +13,9 @@
 
 A stage may be fused with its readers, and an update is a kernel of its own. `most` is a limit on what is written out:
 instructions of all points. `most_stencil` is that of reductions in expressions, and with `windows` of windows around
-a point. Each point meets the one before it in the order of the domain, so results are those of the update, to the
-bit. What depends on the point alone is a number then, a predicate too, and a start that changes nothing is left out.
+a point, whose weights may be read. Each point meets the one before it in the order of the domain, so results are those
+of the update, to the bit. What depends on the point alone is a number then, a predicate too, and a start that changes
+nothing is left out.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from tilefuse.analysis.access import read_sites
+from tilefuse.analysis.access import behind_boundaries, read_sites
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.updates import starts_neutral
 from tilefuse.dialects.img.combiners import combined
@@ -45,6 +46,9 @@ MOST = 40
 """Instructions: a stencil of eight weighted taps."""
 MOST_STENCIL = 1024
 """Instructions: a window of 18 x 18 taps."""
+
+MOST_WEIGHTS = 32
+"""Weights that are read, of a window that becomes a stage wherever it lies: registers have no more."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,8 @@ class UnrollReductions(ModulePass):
                 for update in [u for u in pipeline.body.block.ops if isinstance(u, UpdateOp)]:
                     ranges = known_points(update)
                     is_inline = update.inline is not None
-                    most = self.most_stencil if is_inline or (self.windows and _is_window(update)) else self.most
+                    is_window = self.windows and ranges is not None and _is_window(update, ranges)
+                    most = self.most_stencil if is_inline or is_window else self.most
                     if ranges is not None and instructions_of_all(update, ranges) <= most:
                         stage = written_out_stage(update, ranges)
                         if is_inline:
@@ -90,20 +95,28 @@ def known_points(update: UpdateOp) -> list[range] | None:
     return found
 
 
-def _is_window(update: UpdateOp) -> bool:
-    """Whether all that it reads along its domain lies around the point: at coordinates of it plus pure ones."""
-    domain = {d.coordinate for d in update.domain}
-    along = 0
+def _is_window(update: UpdateOp, ranges: list[range]) -> bool:
+    """Whether all that it reads along its domain lies around the point, or is the same for all points, as weights are.
+
+    The first is at coordinates of the domain plus pure ones, the second at those of the domain alone. Of many weights
+    an update's blocks load each for several rows at once, but not where a boundary moves x.
+    """
+    domain, pure = {d.coordinate for d in update.domain}, set(update.pure)
+    along, has_weights, moves_x = 0, False, False
     for op in update.body.block.ops:
         if not isinstance(op, ReadOp) or op.source in update.currents:
             continue
+        if pure.isdisjoint(op.indices):
+            has_weights |= not domain.isdisjoint(op.indices)
+            continue
+        moves_x |= any(0 in boundary.dimensions for boundary in behind_boundaries(op.source)[1])
         for index in op.map.data.results:
             used = {op.indices[d] for d in index.used_dims()}
             if used & domain:
                 along += 1
-                if used.isdisjoint(update.pure):
+                if used.isdisjoint(pure):
                     return False
-    return along > 0
+    return along > 0 and (moves_x or not has_weights or math.prod(map(len, ranges)) <= MOST_WEIGHTS)
 
 
 def _touches_elsewhere(update: UpdateOp, op: Operation) -> bool:

@@ -71,14 +71,47 @@ def test_over_many_points_stays_an_update():
     assert "img.update" not in written_out(hl.sum(p[x + r, y]), most_stencil=120)
 
 
-@pytest.mark.parametrize("by_number", [False, True])
-def test_a_window_is_written_out_and_a_sum_over_a_table_is_not(by_number):
+@pytest.mark.parametrize(
+    ("weight", "is_written_out"),
+    [
+        (lambda weights, r: hl.f32(r.x), True),
+        (lambda weights, r: weights[r.x + 2, r.y + 2], True),
+        (lambda weights, r: weights[r.x + 2, x], False),
+    ],
+    ids=["numbers", "the same for all points", "other ones for each column"],
+)
+def test_a_window_is_written_out_and_a_product_of_matrices_is_not(weight, is_written_out):
     p, weights, f = hl.ImageParam(hl.Float(32), 2, "p"), hl.ImageParam(hl.Float(32), 2, "weights"), hl.Func("f")
     r = hl.RDom([(-2, 5), (-2, 5)])
     f[x, y] = hl.f32(0)
-    f[x, y] += p[x + r.x, y + r.y] * (hl.f32(r.x) if by_number else weights[r.x + 2, r.y + 2])
+    f[x, y] += p[x + r.x, y + r.y] * weight(weights, r)
     module = run_passes(hl.Pipeline(f).to_module(), [UnrollReductions(windows=True)])
-    assert ("img.update" in str(module)) is not by_number
+    assert ("img.update" not in str(module)) is is_written_out
+
+
+@pytest.mark.parametrize("edges", [False, True])
+def test_many_weights_that_are_read_are_an_updates_where_its_rows_are_vectors(edges):
+    p, weights, f = hl.ImageParam(hl.Float(32), 2, "p"), hl.ImageParam(hl.Float(32), 2, "weights"), hl.Func("f")
+    near, r = hl.BoundaryConditions.repeat_edge(p) if edges else p, hl.RDom([(0, 9), (0, 9)])
+    f[x, y] = hl.f32(0)
+    f[x, y] += near[x + r.x, y + r.y] * weights[r.x, r.y]
+    module = run_passes(hl.Pipeline(f).to_module(), [UnrollReductions(windows=True)])
+    assert ("img.update" in str(module)) is not edges
+
+
+@pytest.mark.parametrize("element", ["float32", "uint8", "int16"])
+def test_a_convolution_by_weights_of_run_time_is_a_stencil(element):
+    types = {"float32": hl.Float(32), "uint8": hl.UInt(8), "int16": hl.Int(16)}
+    image, weights = hl.ImageParam(types[element], 2, "image"), hl.ImageParam(hl.Float(32), 2, "weights")
+    f, edge, r = hl.Func("f"), hl.BoundaryConditions.repeat_edge(image), hl.RDom([(0, 3), (0, 3)])
+    f[x, y] = hl.f32(0)
+    f[x, y] += hl.f32(edge[x + r.x - 1, y + r.y - 1]) * weights[r.x, r.y]
+    program = hl.Pipeline(f).compile("cpu", strict_float=True)
+    assert "#schedule.row_strip" in program.source()
+    rng = np.random.default_rng(1)
+    for shape in ((5, 7), (40, 150)):
+        a = rng.integers(0, 100, shape).astype(element), rng.random((3, 3), np.float32)
+        np.testing.assert_array_equal(program(*a), hl.Pipeline(f).compile("reference")(*a))
 
 
 def test_a_value_that_is_two_indices_of_a_read():
