@@ -99,24 +99,26 @@ def _is_window(update: UpdateOp, ranges: list[range]) -> bool:
     """Whether all that it reads along its domain lies around the point, or is the same for all points, as weights are.
 
     The first is at coordinates of the domain plus pure ones, the second at those of the domain alone. Of many weights
-    an update's blocks load each for several rows at once, but not where a boundary moves x.
+    an update's blocks load each for several rows at once, but not where a boundary moves x of what is converted.
     """
     domain, pure = {d.coordinate for d in update.domain}, set(update.pure)
-    along, has_weights, moves_x = 0, False, False
+    elements = {old.type.element for old in update.olds if isinstance(old.type, FuncType)}
+    along, has_weights, in_loops = 0, False, False
     for op in update.body.block.ops:
         if not isinstance(op, ReadOp) or op.source in update.currents:
             continue
         if pure.isdisjoint(op.indices):
             has_weights |= not domain.isdisjoint(op.indices)
             continue
-        moves_x |= any(0 in boundary.dimensions for boundary in behind_boundaries(op.source)[1])
+        if isinstance(op.source.type, FuncType) and op.source.type.element not in elements:
+            in_loops |= any(0 in boundary.dimensions for boundary in behind_boundaries(op.source)[1])
         for index in op.map.data.results:
             used = {op.indices[d] for d in index.used_dims()}
             if used & domain:
                 along += 1
                 if used.isdisjoint(pure):
                     return False
-    return along > 0 and (moves_x or not has_weights or math.prod(map(len, ranges)) <= MOST_WEIGHTS)
+    return along > 0 and (in_loops or not has_weights or math.prod(map(len, ranges)) <= MOST_WEIGHTS)
 
 
 def _touches_elsewhere(update: UpdateOp, op: Operation) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -15,6 +15,7 @@ from tilefuse.analysis.access import behind_boundaries
 from tilefuse.dialects.img.ops import ReadOp, WriteOp
 from tilefuse.execution.gemm.attribute import GemmSchedule
 from tilefuse.execution.gemm.function import GemmFunction
+from tilefuse.execution.gemm.inside import FreeReads
 from tilefuse.execution.gemm.vector_values import VectorValues
 from tilefuse.lowering.emit import Num
 from tilefuse.lowering.reads import all_of, locate, read_global
@@ -50,6 +51,7 @@ class Copies:
 
 
 NO_COPIES = Copies({}, {}, {}, lambda domain: 0)
+NO_READS: FreeReads = {}
 
 
 class Step:
@@ -62,14 +64,13 @@ class Step:
         domain: dict[SSAValue, Num],
         copies: Copies,
         along: frozenset[SSAValue] = frozenset(),
-        inside: Collection[ReadOp] = (),
+        free: FreeReads = NO_READS,
     ):
         self.blocks, self.e, self.domain, self.copies, self.start = blocks, blocks.gemm.e, domain, copies, start
         self.along = along or blocks.values.along_x
         """Values that differ from lane to lane."""
         self.lanes = blocks.schedule.lanes if along else blocks.lanes
-        self.inside = inside
-        """Reads that lie inside of all of their boundaries' boxes."""
+        self.free = free
         self._made: dict[tuple[object, ...], SSAValue] = {}
         self._sums: dict[object, tuple[Num, int]] = {}
 
@@ -155,13 +156,13 @@ class Step:
         return self.e.add(base, constant - at)
 
     def _load(self, op: ReadOp, indices: Sequence[Num]) -> SSAValue:
-        tile, free = self.blocks.gemm.tile, range(len(indices)) if op in self.inside else ()
+        tile, free = self.blocks.gemm.tile, self.free.get(op, ())
         if op.value not in self.along:
             return read_global(self.e, tile, op.source, indices, None, free, needed=True)
         at = locate(self.e, tile, op.source, indices, None, free, needed=True)
         found = self.blocks.load(tile.buffers[behind_boundaries(op.source)[0]].memref, at.index, self.lanes)
         for conditions, other in reversed(at.inside):
-            # the same for all lanes, as x has no boundary
+            # the same for all lanes, as no boundary moves x
             inside = all_of(self.e, conditions.values())
             assert inside is not None
             beside = self._once(("splat", other), partial(self._splat, other))

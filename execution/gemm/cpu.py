@@ -86,7 +86,10 @@ def cpu_schedules(facts: GroupFacts, machine: Machine) -> Iterator[tuple[GemmSch
                     continue
                 schedule = _blocks(pure, dim, vectors * lanes, rows, lanes, pack, machine)
                 is_far = _is_far(facts, schedule, machine)
-                features = _features(facts, schedule, machine, _cycles(update, schedule, values, is_far))
+                cycles = _cycles(update, schedule, values, is_far)
+                if values.at_edges:
+                    cycles = _with_edges(cycles, schedule, pure[0])
+                features = _features(facts, schedule, machine, cycles)
                 yield schedule.changed(in_turn=int(features.cycles >= LONG_BLOCK)), features
     if found:
         return
@@ -179,6 +182,13 @@ def _cycles(update: UpdateOp, schedule: GemmSchedule, values: VectorValues, is_f
         else:
             operations += times * (0.0 if _fuses(op) else instruction_cost(op))
     return max(operations / 2, loads / 2, CHAIN) + misses + copied / schedule.repeat + of_columns
+
+
+def _with_edges(cycles: float, schedule: GemmSchedule, columns: int) -> float:
+    """Cycles of a step of a block, if the first and the last along x go point by point."""
+    blocks = -(-columns // schedule.points[0])
+    edges = min(1.0, 2 / blocks)
+    return (1 - edges) * cycles + edges * CHAIN * schedule.points[0] * schedule.rows
 
 
 def _ahead(update: UpdateOp, values: VectorValues) -> set[Operation]:

@@ -6,7 +6,7 @@ its indices.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
@@ -19,25 +19,27 @@ from tilefuse.lowering.reads import boundary_span
 
 Span = tuple[Num, Num]
 """The first and the last of the places of a coordinate."""
+FreeReads = Mapping[ReadOp, Collection[int]]
+"""Reads, with the dimensions in which no boundary moves them."""
 
 
-def bounded_reads(ops: Iterable[Operation], known: Mapping[SSAValue, Span]) -> frozenset[ReadOp]:
-    """Find the reads through boundaries whose places follow from `known` coordinates."""
+def bounded_reads(ops: Iterable[Operation], known: Collection[SSAValue]) -> FreeReads:
+    """Find the reads through boundaries whose places follow from `known` coordinates, with all of their dimensions."""
     reads = (op for op in ops if isinstance(op, ReadOp) and behind_boundaries(op.source)[1])
-    return frozenset(op for op in reads if all(_follows(op, d, known) for d in _bounded(op)))
+    return {op: range(len(op.map.data.results)) for op in reads if all(follows(op, d, known) for d in _bounded(op))}
 
 
-def reads_inside(gemm: GemmFunction, reads: Iterable[ReadOp], known: Mapping[SSAValue, Span]) -> SSAValue | None:
-    """Emit whether `bounded_reads` lie inside of their boundaries' boxes; None of no read.
+def reads_inside(gemm: GemmFunction, reads: FreeReads, known: Mapping[SSAValue, Span]) -> SSAValue | None:
+    """Emit whether reads lie inside of their boundaries' boxes in the dimensions that are said; None of no read.
 
     Of places that lie constants apart the first and the last say it for all.
     """
     e = gemm.e
     lows: dict[object, tuple[int, Num]] = {}
     highs: dict[object, tuple[int, Num, Num]] = {}
-    for op in reads:
+    for op, dimensions in reads.items():
         for boundary in behind_boundaries(op.source)[1]:
-            for position, d in enumerate(boundary.dimensions):
+            for position, d in ((n, d) for n, d in enumerate(boundary.dimensions) if d in dimensions):
                 first, extent = boundary_span(e, gemm.tile, boundary, position)
                 low, high = (
                     e.sub(n, first) for n in _span(e, op.map.data.results[d], [known.get(v) for v in op.indices])
@@ -60,7 +62,8 @@ def _bounded(op: ReadOp) -> set[int]:
     return {d for boundary in behind_boundaries(op.source)[1] for d in boundary.dimensions}
 
 
-def _follows(op: ReadOp, dimension: int, known: Mapping[SSAValue, Span]) -> bool:
+def follows(op: ReadOp, dimension: int, known: Collection[SSAValue]) -> bool:
+    """Whether the ends of an index follow from those of `known` coordinates."""
     expr = op.map.data.results[dimension]
     return all(op.indices[d] in known for d in expr.used_dims()) and _is_monotonic(expr)
 

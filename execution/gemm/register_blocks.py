@@ -9,12 +9,13 @@ block of the picture, of `points` along x and `repeat` times `points` rows:
   the sums go back to memory
 
 Where nothing is copied, a block of `points` goes over all of the domain before the next one. Either way a point goes
-over the domain in order, so that its result is that of the definition to the bit.
+over the domain in order, so that its result is that of the definition to the bit. Where a boundary moves some points of
+a block along x, they go one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -25,13 +26,13 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import SSAValue
 
 from tilefuse.dialects.img.combiners import combined
-from tilefuse.dialects.img.ops import GroupOp, ReadOp
+from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.ops.update import DomainAxis
 from tilefuse.dialects.img.types import FuncType, element_bytes, storage_type
 from tilefuse.execution.gemm.attribute import GemmSchedule
-from tilefuse.execution.gemm.block_step import NO_COPIES, Copies, Step
+from tilefuse.execution.gemm.block_step import NO_COPIES, NO_READS, Copies, Step
 from tilefuse.execution.gemm.function import GemmFunction
-from tilefuse.execution.gemm.inside import bounded_reads, reads_inside
+from tilefuse.execution.gemm.inside import FreeReads, Span, bounded_reads, reads_inside
 from tilefuse.execution.gemm.vector_values import VectorValues, taken, vector_values
 from tilefuse.lowering.emit import PRIVATE, SHARED, Num
 from tilefuse.lowering.shared_body import SharedBody
@@ -72,8 +73,18 @@ def emit_register_blocks(gemm: GemmFunction, otherwise: Callable[[], None]) -> N
     e, extent, schedule = gemm.e, gemm.extents[0], gemm.schedule
     narrower = [w for w in (schedule.lanes, LEAST_LANES) if w < schedule.points[0]]
     widths = list(dict.fromkeys([schedule.points[0], *narrower]))
+    values = vector_values(gemm.op, schedule.rows_dim, bool(schedule.pack))
+    assert isinstance(values, VectorValues), values
 
     def blocks(width: int, rows: int) -> None:
+        if values.at_edges:
+            inside = reads_inside(gemm, values.at_edges, _spans(gemm, width, rows))
+            assert inside is not None
+            e.choose(inside, lambda: parts(width, rows), otherwise)
+        else:
+            parts(width, rows)
+
+    def parts(width: int, rows: int) -> None:
         lanes = min(width, schedule.lanes)
         own = e.min(schedule.points[0], e.sub(extent, gemm.firsts[0]))
         with e.loop(1 if width == schedule.points[0] else e.ceildiv(own, width), "part") as part:
@@ -94,6 +105,24 @@ def emit_register_blocks(gemm: GemmFunction, otherwise: Callable[[], None]) -> N
     else:
         has_rows = e.compare("sge", gemm.extents[schedule.rows_dim], schedule.rows)
         e.choose(has_rows, lambda: from_width(0), single_rows)
+
+
+def _spans(gemm: GemmFunction, width: int, rows: int) -> dict[SSAValue, Span]:
+    """The first and the last place of each coordinate of a block, of which no vector and no row lies outside."""
+    e, schedule, first, last = gemm.e, gemm.schedule, list(gemm.firsts), list(gemm.firsts)
+    for d, size, at_least in (
+        (0, schedule.points[0], width),
+        (schedule.rows_dim, schedule.rows * schedule.repeat, rows),
+    ):
+        if d is not None:
+            first[d] = e.min(gemm.firsts[d], e.sub(gemm.extents[d], at_least))
+            last[d] = e.sub(e.min(e.add(gemm.firsts[d], size), gemm.extents[d]), 1)
+    ends = gemm.coordinates(first), gemm.coordinates(last)
+    found: dict[SSAValue, Span] = {v: (n, ends[1][v]) for v, n in ends[0].items()}
+    for dimension in gemm.op.domain:
+        low = gemm.scalar(dimension.min)
+        found[dimension.coordinate] = low, e.sub(e.add(low, gemm.scalar(dimension.extent)), 1)
+    return found
 
 
 def block_bytes(group: GroupOp) -> int:
@@ -275,16 +304,13 @@ class RegisterBlocks:
 
     def _copy_vectors(
         self, copies: Copies, start: Num, rows: Sequence[Num], domain: dict[SSAValue, Num], inner: DomainAxis,
-        inside: Collection[ReadOp] = (),
+        free: FreeReads = NO_READS,
     ) -> None:  # fmt: skip
-        """Compute some rows' values by vectors along the innermost dimension of the domain.
-
-        `inside`: reads that lie inside of all of their boundaries' boxes.
-        """
+        """Compute some rows' values by vectors along the innermost dimension of the domain."""
         e, (low, extent), along = self.e, self._range(inner), self.values.along_steps
         with e.loop(extent, identifier(inner.coordinate.name_hint or "r"), step=self.schedule.lanes) as k:
             at = domain | {inner.coordinate: e.add(low, k)}
-            step = Step(self, start, at, NO_COPIES, along, inside)
+            step = Step(self, start, at, NO_COPIES, along, free)
             for value, array in copies.of_steps.items():
                 step.know(value, self._vector_of(array, [copies.row(at)]))
             for row, (value, array) in product(rows, copies.of_rows.items()):
@@ -380,7 +406,7 @@ class RegisterBlocks:
             if (inside := self._open(left, open_scopes, part)) is None:
                 return
             where = domain | inside
-            at = Step(self, self.start(block), where, copies)
+            at = Step(self, self.start(block), where, copies, free=self.values.at_edges)
             for n, r, v in places:
                 term = at.vector(self.op.write_op.values[n], r, v)
                 old = e.load(registers[n], [number(r, v)])

@@ -15,6 +15,7 @@ from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.dialects.img.elements import FLOATS
 from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
+from tilefuse.execution.gemm.inside import follows
 
 LEAST_OF_COLUMNS = 6
 """Reads and operations on numbers of a value from which on it is computed ahead for all steps, not in each of them."""
@@ -40,6 +41,11 @@ class VectorValues:
     reads: tuple[ReadOp, ...]
     """Reads that are loaded as vectors."""
 
+    @property
+    def at_edges(self) -> dict[ReadOp, tuple[int, ...]]:
+        """Those that a boundary moves along x: they are vectors where none of their points lies outside."""
+        return {op: (0,) for op in self.reads if any(0 in b.dimensions for b in behind_boundaries(op.source)[1])}
+
 
 def vector_values(update: UpdateOp, rows_dim: int | None, pack: bool) -> VectorValues | str:
     """Find out how an update runs on vectors along x; why it does not, in one sentence.
@@ -55,7 +61,7 @@ def vector_values(update: UpdateOp, rows_dim: int | None, pack: bool) -> VectorV
     x = update.pure[0]
     row = update.pure[rows_dim] if rows_dim is not None else None
     along_x, by_row = _depending(update, x), _depending(update, row)
-    contiguous = set(contiguous_reads(update, x))
+    contiguous = set(contiguous_reads(update, x, edges=True))
     shared = {v for v in along_x - by_row if isinstance(v.owner, Operation)} if pack else set()
     vectors = [op for op in _body(update) if any(r in along_x and r not in shared for r in op.results)]
     widths = {element_bytes(old.type.element) for old in update.olds if isinstance(old.type, FuncType)}
@@ -137,14 +143,18 @@ def taken(value: SSAValue) -> list[Operation]:
     return list(found)
 
 
-def contiguous_reads(update: UpdateOp, x: SSAValue) -> list[ReadOp]:
-    """Find the reads whose points along x lie side by side in memory, with no boundary in this dimension between."""
-    along_x, found = _depending(update, x), []
+def contiguous_reads(update: UpdateOp, x: SSAValue, *, edges: bool = False) -> list[ReadOp]:
+    """Find the reads whose points along x lie side by side in memory, with no boundary in this dimension between.
+
+    `edges`: or with boundaries of which coordinates say whether a point lies inside.
+    """
+    along_x, found, known = _depending(update, x), [], coordinates(update)
     for op in _body(update):
         if not isinstance(op, ReadOp) or op.source in update.currents or not op.map.data.results:
             continue
         base, boundaries = behind_boundaries(op.source)
-        if any(0 in b.dimensions for b in boundaries) or not rows_are_contiguous(base):
+        is_moved = any(0 in b.dimensions for b in boundaries)
+        if (is_moved and not (edges and follows(op, 0, known))) or not rows_are_contiguous(base):
             continue
         of_x = [i for i, v in enumerate(op.indices) if v is x]
         computed = {i for i, v in enumerate(op.indices) if v in along_x and v is not x}

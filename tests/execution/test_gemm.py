@@ -369,6 +369,48 @@ def test_rows_inside_of_boundaries_ask_for_none(how, at, rows):
             np.testing.assert_array_equal(program(*a, **box), pipeline.compile("reference")(*a, **box))
 
 
+@dataclass(frozen=True)
+class _Rows(ModulePass):
+    """Gives updates of two coordinates blocks of vectors of 4."""
+
+    name = "test-rows"
+    points: tuple[int, int]
+    pack: int
+
+    def apply(self, ctx, op):
+        for group in [g for g in op.walk() if isinstance(g, GroupOp) and g.update is not None]:
+            repeat = 2 if self.pack else 1
+            group.schedule = GemmSchedule(threads=[1, 1], points=self.points, vector=4, repeat=repeat, pack=self.pack)
+
+
+@pytest.mark.parametrize(
+    ("how", "at", "points", "pack"),
+    [
+        ("zeros", lambda x, y, r: (x + r.x - 1, y + r.y - 1), (8, 3), 0),
+        ("repeat_edge", lambda x, y, r: (x - 2 * r.x + 3, 2 * y + r.y), (4, 2), 0),
+        ("mirror_interior", lambda x, y, r: (x + r.x // 2, r.y - y), (8, 1), 0),
+        ("repeat_image", lambda x, y, r: (x + y + r.x - r.y, y // 2), (8, 3), 0),
+        ("mirror_image", lambda x, y, r: (x + r.x - 1, y + r.y - 1), (8, 2), 7),
+    ],
+    ids=["window", "turned", "halved", "slanted", "packed"],
+)
+def test_vectors_lie_inside_of_boundaries_along_x(how, at, points, pack):
+    image, weights = hl.ImageParam(hl.Float(32), 2, "image"), hl.ImageParam(hl.Float(32), 3, "weights")
+    conditions, f, x, y = hl.BoundaryConditions, hl.Func("f"), hl.Var("x"), hl.Var("y")
+    edge = conditions.constant_exterior(image, 0.25) if how == "zeros" else getattr(conditions, how)(image)
+    r = hl.RDom([(0, weights.dim(0).extent()), (0, 3)])
+    f[x, y] = 1.0
+    f[x, y] += edge[at(x, y, r)] * weights[r.x, r.y, x % 2 if pack else 0]
+    passes = [q for p in standard_passes("cpu") for q in ((p, _Rows(points, pack)) if isinstance(p, Tile) else (p,))]
+    program = hl.Pipeline(f).compile("cpu", passes=passes, strict_float=True)
+    assert re.search(r"= load_f32x4\(&image_\[", program.source())
+    rng = np.random.default_rng(pack)
+    for width, height, columns in ((31, 9, 3), (12, 4, 2), (7, 5, 1), (3, 2, 5), (13, 6, 0)):
+        a = rng.random((height, width), np.float32), rng.random((2, 3, columns or 1), np.float32)[:, :, :columns]
+        for box in ({"sizes": [width, height]}, {"sizes": [29, 11], "mins": {"f": (-9, -3)}}):
+            np.testing.assert_array_equal(program(*a, **box), hl.Pipeline(f).compile("reference")(*a, **box))
+
+
 def test_a_window_of_each_channel_is_computed_with_their_mixture_where_that_is_cheaper():
     def kernels(extent):
         return len(_mixed_windows(32).compile("cpu", extent=extent).kernels)
