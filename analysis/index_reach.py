@@ -28,7 +28,7 @@ OVERHANG = 1 << 12
 """Coordinates outside of what is needed, at each side, that tiles compute with."""
 SMALL_FACTOR, NEAR = 1 << 11, 1 << 18
 """Indices whose constants are smaller, of coordinates that are, fit 32 bits."""
-FARTHEST = 1 << 62
+FARTHEST_INDEX = 1 << 62
 """Indices are computed in 64 bits at most; a sum of two that are nearer fits."""
 
 
@@ -38,7 +38,7 @@ def check_reach(pipeline: PipelineOp, needed: Mapping[SSAValue, Box], sizes: Siz
     `needed`: the boxes of the call, as `required_boxes` has them.
     """
     for stage, box in computed_stages(pipeline, needed):
-        if index_reach(stage, spans_of(box), sizes) >= FARTHEST:
+        if index_reach(stage, spans_of(box), sizes) >= FARTHEST_INDEX:
             raise PipelineError(
                 f"stage '{stage.sym_name.data}': in this call indices of its reads, or the boxes of boundaries on "
                 "their way, may go beyond 62 bits; clamp what they are computed from to where the picture can be",
@@ -78,7 +78,7 @@ def index_reach(stage: Definition, spans: Sequence[Span], sizes: Sizes) -> int:
 def _value_reach(span: Span) -> int:
     """Reach of a value that nothing is added to yet: any number of 64 bits may stand there, to be clamped."""
     reach = _magnitude(span)
-    return min(reach, FARTHEST - 1) if -FARTHEST * 2 <= span[0] and span[1] < FARTHEST * 2 else reach
+    return min(reach, FARTHEST_INDEX - 1) if -FARTHEST_INDEX * 2 <= span[0] and span[1] < FARTHEST_INDEX * 2 else reach
 
 
 def _is_small(op: object) -> bool:

@@ -8,7 +8,7 @@ from tilefuse.analysis.index import AnyIndex, GeneralIndex, Span, expr_span
 from tilefuse.analysis.value_range import is_unbounded, value_range
 from tilefuse.dialects.img.ops import ReadOp
 
-MOST = 4096
+MOST_VALUES = 4096
 """Values of an index; more are as good as any."""
 
 
@@ -24,4 +24,4 @@ def with_values(read: ReadOp, dim: int, index: AnyIndex) -> AnyIndex:
             return index
         spans.append(span)
     low, high = cast(Span, expr_span(expr, spans))
-    return GeneralIndex(index.expr, True, (low, high)) if high - low < MOST else index
+    return GeneralIndex(index.expr, True, (low, high)) if high - low < MOST_VALUES else index

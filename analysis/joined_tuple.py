@@ -28,9 +28,9 @@ from tilefuse.dialects.img.ops import SET, ReadOp, UpdateOp, WriteOp
 PRIME = (1 << 61) - 1
 T = TypeVar("T")
 
-POINTS = 4
+RANDOM_POINTS = 4
 """Random points: one tells two rules apart but in one of 2^50 cases."""
-MOST = 4
+MOST_FUNCTIONS = 4
 """Functions of a tuple; of more, there are too many ways to tell which term is whose."""
 
 _RINGS = {
@@ -74,7 +74,7 @@ def joined_tuple(update: UpdateOp) -> JoinedTuple | None:
     functions = tuple(n for n, c in enumerate(update.currents) if c.uses or update.combiners[n] == SET)
     others = [v for n, v in enumerate(write.values) if n not in functions]
     elsewhere = (*others, *write.indices, *((write.predicate,) if write.predicate is not None else ()))
-    if not 1 < len(functions) <= MOST or any(v in seen for v in elsewhere):
+    if not 1 < len(functions) <= MOST_FUNCTIONS or any(v in seen for v in elsewhere):
         return None
     reads, rule = [op for op in ops if isinstance(op, ReadOp)], [op for op in ops if not isinstance(op, ReadOp)]
     if any(not write.is_at(r) for r in reads) or any(type(op) not in _RINGS for op in rule):
@@ -163,7 +163,7 @@ def _is_associative(update: UpdateOp, rule: JoinedTuple) -> bool:
     def join(a: Sequence[int], b: Sequence[int]) -> list[int]:
         return applied(update, rule, a, b, field)
 
-    for _ in range(POINTS):
+    for _ in range(RANDOM_POINTS):
         a, b, c = ([draw.randrange(1, PRIME) for _ in rule.functions] for _ in range(3))
         try:
             if join(a, b) != join(b, a) or join(join(a, b), c) != join(a, join(b, c)):

@@ -43,7 +43,7 @@ from tilefuse.dialects.img.ops import (
 )
 from tilefuse.dialects.img.types import FuncType, element_bytes
 
-READ = 8.0
+STORED_READ = 8.0
 """Instructions of reading a stored value: a load, its address, and that points of a table are no vector."""
 INPUT_READ = 2.5
 """Instructions of a read that stays a read in either case."""
@@ -225,7 +225,7 @@ class Recomputation:
         on, mine = self._machine, math.prod(self._extents[stage])
         theirs = sum(self.evaluations(site) for site in sites)
         bytes = sum(element_bytes(f.type.element) for f in stage.funcs if isinstance(f.type, FuncType))
-        read = INPUT_READ if _is_read_as_its_source(stage, sites) else READ
+        read = INPUT_READ if _is_read_as_its_source(stage, sites) else STORED_READ
         saved = (theirs - mine) * self._cost[stage, len(sites) > 1] / on.instructions_per_us
         spent = theirs * read / on.instructions_per_us + 2 * mine * bytes / on.bytes_per_us + on.launch_us
         return saved > spent

@@ -14,10 +14,10 @@ from xdsl.utils.exceptions import VerifyException
 
 INDEX = IndexType()
 
-KINDS = {"addi": 1, "andi": 2, "assign": 3, "maxs": 6, "maxu": 7, "mins": 10, "minu": 11, "ori": 14, "xori": 15}
+ATOMIC_KINDS = {"addi": 1, "andi": 2, "assign": 3, "maxs": 6, "maxu": 7, "mins": 10, "minu": 11, "ori": 14, "xori": 15}
 """The ways to change an integer, with MLIR's numbers (`arith::AtomicRMWKind`); sums of floats would have no order."""
-_NAMES = {number: name for name, number in KINDS.items()}
-WIDTHS = (32, 64)
+_NAMES = {number: name for name, number in ATOMIC_KINDS.items()}
+ATOMIC_WIDTHS = (32, 64)
 """Bits of the integers that every GPU changes atomically."""
 
 
@@ -41,7 +41,7 @@ class AtomicRMWOp(IRDLOperation):
     def __init__(self, kind: str, value: SSAValue, memref: SSAValue, indices: Sequence[SSAValue]):
         super().__init__(
             operands=[value, memref, list(indices)],
-            properties={"kind": IntegerAttr(KINDS[kind], i64)},
+            properties={"kind": IntegerAttr(ATOMIC_KINDS[kind], i64)},
             result_types=[value.type],
         )
 
@@ -55,11 +55,13 @@ class AtomicRMWOp(IRDLOperation):
         assert isinstance(type, MemRefType)
         assert isinstance(element, IntegerType)
         if self.kind.value.data not in _NAMES:
-            raise VerifyException(f"memref.atomic_rmw: its kind is one of {', '.join(KINDS)}")
+            raise VerifyException(f"memref.atomic_rmw: its kind is one of {', '.join(ATOMIC_KINDS)}")
         if type.element_type != element or self.result.type != element:
             raise VerifyException(f"memref.atomic_rmw: a value of {element} does not change an element of {type}")
-        if element.width.data not in WIDTHS:
-            raise VerifyException(f"memref.atomic_rmw: integers of {' or '.join(map(str, WIDTHS))} bits, not {element}")
+        if element.width.data not in ATOMIC_WIDTHS:
+            raise VerifyException(
+                f"memref.atomic_rmw: integers of {' or '.join(map(str, ATOMIC_WIDTHS))} bits, not {element}"
+            )
         if len(self.indices) != type.get_num_dims():
             raise VerifyException(f"memref.atomic_rmw: {type.get_num_dims()} indices, one per dimension")
 
@@ -67,8 +69,8 @@ class AtomicRMWOp(IRDLOperation):
     def parse(cls, parser: Parser) -> AtomicRMWOp:
         pos = parser.pos
         kind = parser.parse_identifier()
-        if kind not in KINDS:
-            parser.raise_error(f"memref.atomic_rmw: its kind is one of {', '.join(KINDS)}", pos)
+        if kind not in ATOMIC_KINDS:
+            parser.raise_error(f"memref.atomic_rmw: its kind is one of {', '.join(ATOMIC_KINDS)}", pos)
         value = parser.parse_unresolved_operand()
         parser.parse_punctuation(",")
         memref = parser.parse_unresolved_operand()

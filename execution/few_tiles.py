@@ -21,7 +21,7 @@ from tilefuse.lowering.abi import KernelArg, kernel_args
 
 ALONE = 600_000.0
 """Instructions of vector lanes that one thread does while two others would only have begun: some 25 us."""
-LANES = 12.0
+LANE_INSTRUCTIONS = 12.0
 """Instructions of vector lanes that take as long as one of a loop without vectors."""
 
 
@@ -55,7 +55,7 @@ def share_few(group: GroupOp, kernel: func.FuncOp) -> None:
         factors += [out, op.rank - 1 - group.turn[dim]]
     work = _of_a_point(op)
     if Axis.Scatter in UpdateFacts(op).axes:
-        work = work + LANES if model_of(group).places_first else LANES * work
+        work = work + LANE_INSTRUCTIONS if model_of(group).places_first else LANE_INSTRUCTIONS * work
     work = steps * work + sum(map(_of_a_point, group.beside))
     kernel.attributes["kernel.shared_from"] = DenseArrayBase.from_list(i64, [math.ceil(ALONE / work), *factors])
 

@@ -22,5 +22,5 @@ PASSES = {
 }
 """Module and class of a model's passes below `lower-groups` (`ExecutionModel.lowering_passes`)."""
 
-DEFAULT = "block_tile"
+DEFAULT_MODEL = "block_tile"
 """The model of a tile by hand that names none."""

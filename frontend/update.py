@@ -24,7 +24,7 @@ class UpdateWarning(UserWarning):
     """An update overwrites all values that were defined before."""
 
 
-SET = "set"
+SET_COMBINER = "set"
 _COMBINERS = ("add", "mul", "min", "max", "and", "or", "xor")
 
 
@@ -48,7 +48,7 @@ class UpdateDefinition(NamedTuple):
         """The values that it writes, each combined with the old one."""
         olds = [node("call", t, self.args, (func, i)) for i, t in enumerate(func.value_types())]
         terms = zip(self.combine, olds, self.values, strict=True)
-        return [term if combine == SET else binary(combine, old, term) for combine, old, term in terms]
+        return [term if combine == SET_COMBINER else binary(combine, old, term) for combine, old, term in terms]
 
 
 def make_update(
@@ -167,13 +167,13 @@ def _check_own_reads(what: str, func: Source, exprs: Sequence[Expr], naked: Sequ
 def _combiner(func: Source, number: int, args: Sequence[Expr], value: Expr) -> tuple[str, Expr]:
     """(`add`, e) of `f[args] + e`, where `e` does not read `f`; (`set`, value) of anything else."""
     if value.data is STRICT:  # of floats, in the order in which they come
-        return SET, value
+        return SET_COMBINER, value
     if value.op in _COMBINERS and len(value.args) == 2 and not (value.op in ("and", "or") and value.type().is_float()):
         for own, term in (value.args, value.args[::-1]):
             at_place = own.op == "call" and own.data == (func, number) and all(map(same, own.args, args))
             if at_place and not any(e.op == "call" and e.data[0] is func for e in postorder([term, *args])):
                 return value.op, term
-    return SET, value
+    return SET_COMBINER, value
 
 
 def undef(type: Type) -> Expr:

@@ -43,7 +43,8 @@ from tilefuse.dialects.memref_prefetch import PrefetchOp
 from tilefuse.dialects.nvvm import GridDepAction, GriddepcontrolOp
 from tilefuse.dialects.warp import WarpPrefetchOp
 from tilefuse.lowering.abi import groups_of, kernel_name
-from tilefuse.lowering.printers.memrefs import SHARED, space_of
+from tilefuse.lowering.emit import SHARED
+from tilefuse.lowering.printers.memrefs import space_of
 
 _TOUCHES_NOTHING = (
     memref.AllocaOp, memref.DimOp, memref.ExtractAlignedPointerAsIndexOp, memref.ExtractStridedMetaDataOp,

@@ -32,7 +32,7 @@ from tilefuse.dialects.img.types import FuncType
 
 TAPS = 3
 """Reads side by side, from which on casting once pays."""
-WIDEST = 16
+WIDEST_PIXEL = 16
 """Bits of a pixel that is narrow."""
 _CASTS = (arith.UIToFPOp, arith.SIToFPOp)
 _OF_CONSTANTS = (arith.MulfOp, arith.AddfOp, arith.SubfOp, arith.DivfOp)
@@ -70,7 +70,9 @@ def _is_narrow(function: SSAValue) -> bool:
     assert isinstance(type, FuncType)
     element = type.element
     outside = isinstance(function.owner, InputOp | BoundaryOp)
-    return outside and isinstance(element, IntegerType) and 1 < element.width.data <= WIDEST and type.rank.data > 1
+    return (
+        outside and isinstance(element, IntegerType) and 1 < element.width.data <= WIDEST_PIXEL and type.rank.data > 1
+    )
 
 
 def _is_beside(access: StageRead) -> bool:

@@ -31,7 +31,7 @@ from tilefuse.analysis.updates import UpdateFacts, starts_neutral
 from tilefuse.dialects.img.ops import PipelineOp, ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.ops.update import plain_indices
 from tilefuse.dialects.img.types import MAX_RANK, FuncType
-from tilefuse.dialects.memref_atomics import WIDTHS
+from tilefuse.dialects.memref_atomics import ATOMIC_WIDTHS
 
 _COMBINERS = ("add", "min", "max", "and", "or", "xor")
 
@@ -84,7 +84,7 @@ def _may_merge(inner: UpdateOp, outer: UpdateOp) -> bool:
     if inner.combiners[0] not in _COMBINERS or not isinstance(element, IntegerType):
         return False
     alone = len(list(inner.funcs[0].uses)) == 1 and len(list(old.uses)) == 1
-    same = isinstance(old.type, FuncType) and old.type.element == element and element.width.data in WIDTHS
+    same = isinstance(old.type, FuncType) and old.type.element == element and element.width.data in ATOMIC_WIDTHS
     return alone and same and UpdateFacts(inner).commutes and starts_neutral(inner, 0)
 
 

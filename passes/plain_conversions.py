@@ -23,7 +23,7 @@ from xdsl.passes import ModulePass
 
 from tilefuse.analysis.value_range import value_ranges
 
-WIDEST = 32
+WIDEST_RESULT = 32
 """Bits of a result; floats between those of 64 bits are few."""
 
 
@@ -49,9 +49,9 @@ def _mark(cast: arith.FPToSIOp | arith.FPToUIOp, ranges: Mapping[SSAValue, Any])
     type = cast.result.type
     assert isinstance(type, IntegerType)
     width, (least, greatest) = type.width.data, ranges[cast.input]
-    if not 1 < width <= WIDEST or not (math.isfinite(least) and math.isfinite(greatest)):
+    if not 1 < width <= WIDEST_RESULT or not (math.isfinite(least) and math.isfinite(greatest)):
         return
-    if width == WIDEST and not all(isinstance(use.operation, arith.TruncIOp) for use in cast.result.uses):
+    if width == WIDEST_RESULT and not all(isinstance(use.operation, arith.TruncIOp) for use in cast.result.uses):
         return  # an index: GCC makes no vectors of some loops then
     half = 1 << (width - 1)
     if -half <= math.trunc(least) and math.trunc(greatest) < half:

@@ -12,7 +12,7 @@ from xdsl.traits import is_side_effect_free
 
 from tilefuse.dialects.constants import integer_constant
 
-PART = 1024
+PART_COLUMNS = 1024
 """Columns; as floats an eighth of most first caches."""
 BLOCK_MEMORY = IntegerAttr(3, 64)
 SIMD = "kernel.simd"
@@ -71,7 +71,7 @@ class Parts:
         self.body = Block(arg_types=[IndexType()])
         self.start: SSAValue = self.body.args[0]
         self.start.name_hint = "part"
-        step = arith.ConstantOp(IntegerAttr(PART, IndexType()))
+        step = arith.ConstantOp(IntegerAttr(PART_COLUMNS, IndexType()))
         outer = scf.ForOp(loop.lb, loop.ub, step, [], self.body)
         for op in (step, outer):
             op.location = loop.location
@@ -89,7 +89,7 @@ class Parts:
 
     def kept(self, type: Attribute, name: str) -> SSAValue:
         """Return an array for the kept values of a part."""
-        array = memref.AllocaOp.get(type, shape=[PART], memory_space=BLOCK_MEMORY)
+        array = memref.AllocaOp.get(type, shape=[PART_COLUMNS], memory_space=BLOCK_MEMORY)
         array.location = self.loop.location
         first = self.entry.first_op
         assert first is not None

@@ -57,7 +57,7 @@ from tilefuse.dialects.options import check_numbers
 from tilefuse.passes.constants import fold
 from tilefuse.passes.unrolled_body import UnrolledBody
 
-MOST = 8
+MOST_CHAINED = 8
 """Steps; a function of more slices than that is no chain of kernels."""
 
 
@@ -66,7 +66,7 @@ class SeparateSteps(ModulePass):
     """Make a stage of each step of recurrences over few steps."""
 
     name = "separate-steps"
-    most: int = MOST
+    most: int = MOST_CHAINED
     """Steps of a recurrence that becomes stages, at most."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -31,7 +31,7 @@ MOST_SLICES = 8
 """Slices of a function that a thread could hold."""
 CHOICES = 3
 """Comparisons of a coordinate by which a function chooses among others."""
-MOST = 8000
+MOST_OPERATIONS = 8000
 """Operations that are written out for one stage, before they are folded."""
 
 
@@ -79,7 +79,7 @@ def _is_specialized(stage: StageOp, sites: list[ReadSite]) -> bool:
     at_constants = [(dim, set(at)) for dim, at in enumerate(zip(*numbers, strict=True)) if None not in at]
     if not any(len(at) > MOST_SLICES or _chooses_by(stage, dim) for dim, at in at_constants):
         return False
-    return len(sites) * len(stage.body.block.ops) <= MOST and all(_follows_reader(site) for site in sites)
+    return len(sites) * len(stage.body.block.ops) <= MOST_OPERATIONS and all(_follows_reader(site) for site in sites)
 
 
 def _follows_reader(site: ReadSite) -> bool:

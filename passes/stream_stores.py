@@ -26,7 +26,7 @@ from tilefuse.dialects.nvvm import MemoryBarrierOp, MemScope
 from tilefuse.passes.column_steps import step
 from tilefuse.passes.row_parts import Parts, places, stores_at_end
 
-LINE = 64
+STREAMED_LINE = 64
 """Bytes of a cache line, and so of a vector that is stored past the caches."""
 
 
@@ -72,7 +72,7 @@ def _line_places(store: memref.StoreOp, loop: scf.ForOp) -> list[Operation] | No
     assert isinstance(type, MemRefType)
     size = as_type(Any, type.element_type)
     x = loop.body.block.args[0]
-    if not hasattr(size, "size") or LINE % size.size or isinstance(store.value.type, IndexType):
+    if not hasattr(size, "size") or STREAMED_LINE % size.size or isinstance(store.value.type, IndexType):
         return None
     *others, last = (step(index, x) for index in store.indices)
     if last != 1 or any(s != 0 for s in others):
@@ -87,7 +87,7 @@ class _Line:
         self.parts, self.array, self.out, self.at = parts, array, out, at
         type = as_type(MemRefType[Any], out.type)
         self.bytes: int = type.element_type.size
-        self.pixels = LINE // self.bytes
+        self.pixels = STREAMED_LINE // self.bytes
 
     def emit(self) -> None:
         """Emit all three parts."""

@@ -31,7 +31,7 @@ from tilefuse.execution.border_share import interior_share
 from tilefuse.execution.candidate import Candidate, Kind, Wishes
 from tilefuse.execution.facts import GroupFacts, nominal_extent
 from tilefuse.execution.registry import UnknownModel, model_named, names
-from tilefuse.execution.rows import DEFAULT
+from tilefuse.execution.rows import DEFAULT_MODEL
 from tilefuse.execution.search import best_for_like, schedules
 
 REGISTER_NEEDS = "register_needs"
@@ -101,7 +101,7 @@ class Tile(ModulePass):
             raise PipelineError(f"tile: no group is called '{self.only}'; there are {', '.join(present) or 'none'}")
 
     def _tile(self, groups: Sequence[GroupOp], model: PipelineModel, *, alone: bool) -> None:
-        by_hand = model_named(DEFAULT if self.shape == AUTO else self.shape) if self.sizes else None
+        by_hand = model_named(DEFAULT_MODEL if self.shape == AUTO else self.shape) if self.sizes else None
         if by_hand is not None:
             for group in (g for g in groups if isinstance(g.output, by_hand.runs)):
                 group.schedule = self._by_hand(group, model, by_hand)

@@ -42,7 +42,7 @@ from tilefuse.dialects.options import check_numbers
 from tilefuse.passes.inline_stages import inline_at
 from tilefuse.passes.unrolled_body import UnrolledBody
 
-MOST = 40
+MOST_INSTRUCTIONS = 40
 """Instructions: a stencil of eight weighted taps."""
 MOST_STENCIL = 1024
 """Instructions: a window of 18 x 18 taps."""
@@ -56,7 +56,7 @@ class UnrollReductions(ModulePass):
     """Make stages of reductions over few points."""
 
     name = "unroll-reductions"
-    most: int = MOST
+    most: int = MOST_INSTRUCTIONS
     """Instructions of all points of a reduction that becomes a stage, at most."""
     most_stencil: int = MOST_STENCIL
     """Such instructions of a reduction in an expression."""

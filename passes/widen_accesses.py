@@ -40,7 +40,7 @@ from tilefuse.dialects.constants import integer_constant
 from tilefuse.passes.column_steps import step, terms_and_offset
 
 MOST_LANES = 4
-WIDEST = 32
+WIDEST_NUMBER = 32
 """Bits of a number; most machines compute little in vectors of wider ones."""
 _EXTENSIONS = (arith.ExtUIOp, arith.ExtSIOp, arith.UIToFPOp, arith.SIToFPOp)
 
@@ -69,7 +69,7 @@ def lanes_of(loop: scf.ForOp) -> tuple[int, IntegerType] | None:
     [pixel], [number] = narrow, wide
     assert pixel is not None
     assert number is not None
-    if number > WIDEST or number % pixel or not 1 < number // pixel <= MOST_LANES:
+    if number > WIDEST_NUMBER or number % pixel or not 1 < number // pixel <= MOST_LANES:
         return None
     if not all(_is_widened(op, x) for op in ops) or _is_narrowed(ops, number // pixel):
         return None

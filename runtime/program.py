@@ -40,7 +40,7 @@ from tilefuse.runtime.errors import CallError, CallMemoryError, CallTypeError, T
 from tilefuse.runtime.launch.plan import CallArrays
 from tilefuse.runtime.launch.prepared import Prepared, PreparedKernels, PreparedReference
 from tilefuse.runtime.launch.reference import ReferenceRunner
-from tilefuse.runtime.launch.seen import SEVERAL, SeenCall, SeenCalls
+from tilefuse.runtime.launch.seen import SEVERAL_OUTPUTS, SeenCall, SeenCalls
 from tilefuse.targets.gpus import gpu
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ class Program:
             results = made[0]
             pointers = pointers + made[1]
         self._run(seen.prepared, pointers, params, seen.device, raw)
-        if isinstance(results, SEVERAL):
+        if isinstance(results, SEVERAL_OUTPUTS):
             return (results[0] if len(results) == 1 else tuple(results),)
         return (results,)
 

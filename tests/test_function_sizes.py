@@ -121,6 +121,41 @@ def test_functions_and_types_of_one_name_are_found():
     assert names_of_modules(trees) == {"f": ["a.py", "b.py"], "Box": ["a.py", "b.py"]}
 
 
+SHARED_CONSTANTS = {
+    "INDEX": "the type `index`, of which each room that builds IR has one object; all are equal",
+    "NAME": "of an execution model, in its own folder",
+    "T": "a type variable",
+}
+"""Names of constants that several modules give, each with its reason."""
+
+
+def constants_of_modules(trees):
+    """Constants in capitals that several modules define with one name, with these modules; a leading `_` keeps one."""
+    where = defaultdict(set)
+    for path, tree in trees.items():
+        for node in tree.body:
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            for name in (n.id for target in targets for n in ast.walk(target or ast.Pass()) if isinstance(n, ast.Name)):
+                if name.isupper() and not name.startswith("_"):
+                    where[name].add(path.as_posix())
+    return {name: sorted(paths) for name, paths in where.items() if len(paths) > 1}
+
+
+def test_a_name_is_of_one_constant(trees):
+    found = constants_of_modules({path.relative_to(ROOT): tree for path, tree in trees.items()})
+    hint = "say in the name what it is of (MOST_ROWS, not MOST), or import it from one place"
+    assert set(found) == set(SHARED_CONSTANTS), f"{hint}: {found}"
+
+
+def test_constants_of_one_name_are_found():
+    texts = {
+        "a.py": "MOST = 1\n_MOST = 2\nA, LEAST = 1, 2\nBox = tuple",
+        "b.py": "MOST: int = 2\n_MOST = 3\nLEAST = 1\nBox = list\nfrom a import A",
+    }
+    trees = {Path(name): ast.parse(text) for name, text in texts.items()}
+    assert constants_of_modules(trees) == {"MOST": ["a.py", "b.py"], "LEAST": ["a.py", "b.py"]}
+
+
 def texts(tree):
     """The docstrings of a module: of itself, of classes and functions, and those below constants and fields."""
     for node in ast.walk(tree):

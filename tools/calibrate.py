@@ -16,7 +16,7 @@ from tilefuse.analysis.machine import machine
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.targets.cpus import RATES, host_cpu
 from tilefuse.tools.calibration import cpu, fitting, gpu, measuring, workers
-from tilefuse.tools.calibration.drawn import KINDS
+from tilefuse.tools.calibration.drawn import CALIBRATED_KINDS
 from tilefuse.tools.calibration.pipelines import PIPELINES, QUICK, Subject
 
 KEPT = 0.7
@@ -60,7 +60,7 @@ def measured(options: argparse.Namespace, target: str) -> dict[str, Any]:
         results["environment"] = gpu.environment()
     tasks = measuring.tasks(
         subjects, options.count, options.seed, target, options.seconds,
-        repeat=options.repeat, dry=options.dry, kinds=KINDS[1:],
+        repeat=options.repeat, dry=options.dry, kinds=CALIBRATED_KINDS[1:],
     )  # fmt: skip
     for task, entry in measuring.run_tasks(tasks, options.workers):
         results["cases"][task.subject.name] = entry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-SMALL = 4
+MOST_CHANNELS = 4
 """A dimension of at most this extent, from the third on, counts as channels."""
 
 AxisOrder = tuple[int, ...]
@@ -34,7 +34,7 @@ def axis_order(layout: str, shape: Sequence[int], channels: int | None = None) -
     if channels is not None:
         first, last = shape[0] == channels, shape[2] == channels
     else:
-        first, last = shape[0] <= SMALL, shape[2] <= SMALL
+        first, last = shape[0] <= MOST_CHANNELS, shape[2] <= MOST_CHANNELS
     if first and last:
         return None
     return INTERLEAVED if last else planar(rank)

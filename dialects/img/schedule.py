@@ -15,7 +15,7 @@ ParameterValue = int | tuple[int, ...]
 """A parameter of a schedule: an integer, or a list of them."""
 
 DIALECT = "schedule"
-MOST = (1 << 31) - 1
+MOST_IN_SCHEDULE = (1 << 31) - 1
 """The largest number of a schedule: kernels and launches count in 32 bits."""
 
 
@@ -37,8 +37,8 @@ class ScheduleAttr(Data[tuple[tuple[str, ParameterValue], ...]], ABC):
         values = ((key, numbers.get(key, default)) for key, default in self.PARAMETERS.items())
         super().__init__(tuple((key, value) for key, value in values if value is not None))
         for key, value in self.data:  # last: models say more of numbers that they know
-            if (most := max(value, default=0) if isinstance(value, tuple) else value) > MOST:
-                raise VerifyException(f"{key} has {most}, and {MOST} is the most")
+            if (most := max(value, default=0) if isinstance(value, tuple) else value) > MOST_IN_SCHEDULE:
+                raise VerifyException(f"{key} has {most}, and {MOST_IN_SCHEDULE} is the most")
 
     @property
     def model(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tilefuse.analysis.machine import Machine
 from tilefuse.execution.features import Features
 
-RESIDENT_THREADS = 640
+HIDING_THREADS = 640
 """Threads per multiprocessor from which latency is hidden."""
 FEW_BLOCKS = 0.2
 """Share of its time that a kernel takes longer with one resident block than with many, whatever their threads: a block
@@ -16,7 +16,7 @@ USUAL_BLOCKS = 4.0
 """Resident blocks of the kernels that the times were fitted to."""
 PASS = 4.0
 """Instructions of a warp in the time of its pass through the banks of shared memory."""
-BLOCK_MEMORY = 1.15
+POINTWISE_MEMORY = 1.15
 """Memory time over the roofline where threads move one point at a time."""
 ISSUE_OVERHEAD = 1.2
 """Instructions issued over instructions counted."""
@@ -28,7 +28,7 @@ FLATTERED = 1.25
 """The cheapest of many block tiles takes longer than the model says by about this: it is the one most flattered."""
 FLATTERED_MEMORY = 1.05
 """The factor of the time that memory takes: bytes are counted as they are."""
-NOT_HIDDEN = 0.15
+SHORTER_NOT_HIDDEN = 0.15
 """Share of the shorter of memory and arithmetic that does not hide behind the longer."""
 
 
@@ -59,11 +59,11 @@ class BlockFeatures(Features):
         memory = self.blocks * self.bytes / machine.bytes_per_us
         compute = self.blocks * max(self.instructions, PASS * self.passes) / machine.instructions_per_us
         if machine.is_gpu:
-            slow = max(1.0, RESIDENT_THREADS / max(self.resident_threads, 1)) ** 0.5
+            slow = max(1.0, HIDING_THREADS / max(self.resident_threads, 1)) ** 0.5
             slow *= 1.0 + FEW_BLOCKS * (1 / self.resident_blocks - 1 / USUAL_BLOCKS)
             # of 15 tiles that compute the steps of an update the cheapest was not flattered
             flattered, memory_flattered = (FLATTERED, FLATTERED_MEMORY) if self.steps == 1 else (1.0, 1.0)
-            memory = memory * (BLOCK_MEMORY if self.one_by_one else 1.0) * slow * memory_flattered
+            memory = memory * (POINTWISE_MEMORY if self.one_by_one else 1.0) * slow * memory_flattered
             compute = compute * ISSUE_OVERHEAD * slow * flattered
             limit = machine.calibration.code_limit
             compute *= 1.0 + machine.calibration.code_penalty * max(0.0, self.written_out / limit - 1.0)
@@ -71,7 +71,7 @@ class BlockFeatures(Features):
             compute *= 1.0 + CPU_BORDER * self.at_border
         if self.blocks < machine.cores:
             compute *= machine.cores / self.blocks
-        total = max(memory, compute) + NOT_HIDDEN * min(memory, compute) + machine.launch_us
+        total = max(memory, compute) + SHORTER_NOT_HIDDEN * min(memory, compute) + machine.launch_us
         if machine.is_gpu:
             total += (BLOCK_TAIL * flattered) + machine.launch_us * (flattered - 1.0)
             total += self.blocks / machine.cores * machine.calibration.block_us

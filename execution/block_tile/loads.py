@@ -24,7 +24,7 @@ BANKS = 32
 MOST_AT_ONCE = 128
 """Bytes of a load that all lanes of a warp share in one pass."""
 
-FEW_GATHERED = 16
+FEW_GATHERED_LOADS = 16
 """Loads for a point in x and y at computed places, up to which these count as those of other places do."""
 
 Reads = tuple[tuple[int, ...], ...]
@@ -144,7 +144,7 @@ class Loads(NamedTuple):
 def loads_of(node: Node, read: Read, piece: int, rows: int, deep: int, bytes: int) -> Loads:
     """Count the loads of a function of `bytes` an element, by threads with `piece` points in each of `rows`."""
     loads, values = piece_loads(read.offsets, piece, rows, bytes, read.times) if piece > 1 else (0.0, 0)
-    if piece > 1 and deep * (gathered := _computed_places(node, read.producer)) > FEW_GATHERED:
+    if piece > 1 and deep * (gathered := _computed_places(node, read.producer)) > FEW_GATHERED_LOADS:
         loads = float(gathered)  # of several points side by side, each has its own
     alike = deep if read.alike else 1
     loads = loads or shared_loads(read.offsets, rows, read.times[1])

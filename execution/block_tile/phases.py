@@ -58,7 +58,7 @@ def copied_source(stage: StageOp, schedule: BlockSchedule, region: Region) -> SS
     return base
 
 
-MOST_PLANES = 32
+MOST_PLANES_TOGETHER = 32
 """Points in all planes of a stage that a thread computes together at most, where they are not those of one piece."""
 
 
@@ -119,7 +119,7 @@ class Phases:
         deep = [b - a + 1 for a, b in rest[1:]]
         extents = deep if planes else [1] * len(deep)
         if planes:
-            most = max(1, min(most, MOST_PLANES // (math.prod(deep) * self.schedule.piece)))
+            most = max(1, min(most, MOST_PLANES_TOGETHER // (math.prod(deep) * self.schedule.piece)))
             deep = [1] * len(deep)
         heights = [p for p in range(most, 0, -1) if rows % p == 0]
 

@@ -28,7 +28,7 @@ from tilefuse.lowering.emit import PRIVATE, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, Resident, TileContext, read_global
 from tilefuse.lowering.rows import BorderRow, inside_row
 
-MOST_POINTS = 48
+MOST_POINTS_IN_REGISTERS = 48
 """Points of one function that a thread holds in registers; what needs more is read where it is used, as registers are
 better spent on more threads (3x3 blur of bytes on an H200, 60 points: 73 us instead of 65). A stage that has as many
 points in registers takes their place there."""
@@ -203,7 +203,7 @@ class _Window:
 def _window(e: Emitter, reader: Reader, indices: Sequence[AnyIndex]) -> _Window | None:
     first = indices[0] if indices else None
     step = reader.step * first.num if isinstance(first, Index) and first.var == 0 else reader.step
-    window = _Window([], [], [], abs(step), max(MOST_POINTS, reader.points * reader.in_registers))
+    window = _Window([], [], [], abs(step), max(MOST_POINTS_IN_REGISTERS, reader.points * reader.in_registers))
     for index in indices:
         if isinstance(index, Index) and index.var is not None and index.den == 1:
             via = reader.follow[index.var]
@@ -278,7 +278,10 @@ def windows(e: Emitter, readers: Sequence[Reader]) -> dict[tuple[SSAValue, Way],
     kept: dict[tuple[SSAValue, Way], _Window] = {}
     points_of: dict[SSAValue, int] = {}
     for (function, of), w in found.items():
-        if w is not None and (points_of.get(function, 0) + w.points <= MOST_POINTS or MOST_POINTS < w.points <= w.most):
+        if w is not None and (
+            points_of.get(function, 0) + w.points <= MOST_POINTS_IN_REGISTERS
+            or MOST_POINTS_IN_REGISTERS < w.points <= w.most
+        ):
             points_of[function] = points_of.get(function, 0) + w.points
             kept[function, of] = w
     return kept

@@ -11,11 +11,11 @@ from tilefuse.analysis.model import Node
 from tilefuse.execution.base import Spill
 from tilefuse.execution.block_tile.attribute import BlockSchedule
 
-BESIDE = 11.0
+OTHER_REGISTERS = 11.0
 """Registers of a thread beside all that follows."""
 OF_DIMENSION, OF_BUFFER = 3.7, 2.0
 """Of each coordinate of the anchor, and of each function that comes from global memory: addresses, sizes, strides."""
-STORED, LOADED, GATHERED = 0.5, 0.6, 0.3
+STORED, LOADED, GATHERED_REGISTERS = 0.5, 0.6, 0.3
 """Of each value that a thread stores, loads, and loads at a computed place: their lives overlap in part."""
 MOST_LOADED, MOST_GATHERED = 100, 200
 """Values from which on no more are loaded ahead."""
@@ -50,9 +50,15 @@ class LiveValues:
         `rounds`: how often the thread computes as many points further along x; their loads and stores overlap.
         """
         own = STORED * self.stored * rounds + LOADED * min(self.loaded * rounds, MOST_LOADED)
-        own += GATHERED * min(self.gathered, MOST_GATHERED)
+        own += GATHERED_REGISTERS * min(self.gathered, MOST_GATHERED)
         phase = IN_PHASE * min(self.in_phase, MOST_IN_PHASE)
-        return BESIDE + OF_DIMENSION * rank + OF_BUFFER * buffers + max(own, phase) + BESIDE_LONGER * min(own, phase)
+        return (
+            OTHER_REGISTERS
+            + OF_DIMENSION * rank
+            + OF_BUFFER * buffers
+            + max(own, phase)
+            + BESIDE_LONGER * min(own, phase)
+        )
 
 
 def words(node: Node) -> float:

@@ -23,9 +23,9 @@ from tilefuse.dialects.img.ops import ReadOp, StageOp
 from tilefuse.execution.block_tile.loads import INDEX_COST, PHASE_COST, piece_loads, shared_loads
 from tilefuse.execution.candidate import Placement
 
-ROWS_TOGETHER = 4
+STAGED_ROWS_TOGETHER = 4
 """Rows of a stage in shared memory that a thread computes together at most."""
-SPREAD = 0.5
+GATHERED_SPREAD = 0.5
 """Of a load of a lane's own place, the share that it takes longer for each further point side by side."""
 
 
@@ -83,7 +83,7 @@ def loads_in_step(
         along = set().union(*map(_moves_with, access.indices))
         share = math.prod(n for d, n in fixed.items() if d not in along)
         if _is_general(access):
-            total += (1.0 + SPREAD * (piece - 1)) / share
+            total += (1.0 + GATHERED_SPREAD * (piece - 1)) / share
         else:
             at = tuple(index.offset if isinstance(index, Index) else 0 for index in access.indices)
             together.setdefault(share, []).append(at)
@@ -135,7 +135,7 @@ def of_step(
             points = micro_regions[id].points * (math.prod(tile) / math.prod(micro))
             registers += micro_regions[id].points * node.bytes / 4 if id != of.output else 0
         else:
-            piece, rows = (1 if has_own_places(node) else piece), item_rows(region[id], ROWS_TOGETHER)
+            piece, rows = (1 if has_own_places(node) else piece), item_rows(region[id], STAGED_ROWS_TOGETHER)
             points = float(region[id].points)
             instructions += PHASE_COST * math.prod(threads) + points * (1.0 + 2.0 / (piece * rows))
         per_point = node.instructions - known_cost(node.op, fixed)

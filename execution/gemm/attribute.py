@@ -11,9 +11,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.dialects.img.schedule import ScheduleAttr
 
-MOST_POINTS = 128
+MOST_POINTS_OF_THREAD = 128
 """Of a thread: more have no registers for their sums."""
-MOST_BUFFERS = 4
+MOST_GEMM_BUFFERS = 4
 PATCH = (8, 4)
 """Threads of a warp along the first coordinate, and along the others, in a zigzag."""
 
@@ -149,10 +149,10 @@ class GemmSchedule(ScheduleAttr):
         if any(n > 1 for n in self.thread_counts[3:]):
             raise VerifyException("threads lie in the first three dimensions")
         written = math.prod(self.points[1:] if self.one_thread else self.points)
-        if written > MOST_POINTS:
-            raise VerifyException(f"a thread has {written} points; {MOST_POINTS} at most")
-        if self.lanes > 1 and (vectors := written * self.points[0] // self.lanes) > MOST_POINTS:
-            raise VerifyException(f"a block has {vectors} vectors; {MOST_POINTS} at most")
+        if written > MOST_POINTS_OF_THREAD:
+            raise VerifyException(f"a thread has {written} points; {MOST_POINTS_OF_THREAD} at most")
+        if self.lanes > 1 and (vectors := written * self.points[0] // self.lanes) > MOST_POINTS_OF_THREAD:
+            raise VerifyException(f"a block has {vectors} vectors; {MOST_POINTS_OF_THREAD} at most")
         self._verify_slice()
         self._verify_vectors()
 
@@ -165,8 +165,8 @@ class GemmSchedule(ScheduleAttr):
             raise VerifyException("a block of one thread stages nothing; leave the slice out")
         if self.zigzag and not fits_zigzag(self.thread_counts):
             raise VerifyException("zigzag needs threads in eights along x, and in fours along the others")
-        if self.buffers > MOST_BUFFERS:
-            raise VerifyException(f"a block has {self.buffers} buffers; {MOST_BUFFERS} at most")
+        if self.buffers > MOST_GEMM_BUFFERS:
+            raise VerifyException(f"a block has {self.buffers} buffers; {MOST_GEMM_BUFFERS} at most")
         if self.points[0] % self.run:
             raise VerifyException(f"{self.points[0]} points along x are no runs of {self.run} neighbours")
 

@@ -24,7 +24,7 @@ from tilefuse.execution.gemm.attribute import GemmSchedule
 from tilefuse.execution.gemm.slices import sizes_of, unrolled_steps
 from tilefuse.execution.operands import Operand
 
-READ = 2.0
+READ_INSTRUCTIONS = 2.0
 """Instructions of a read: its address, and the load."""
 WARPS_AT_RATE = 6.0
 """Warps per scheduler, times what each has to do at once, that keep a multiprocessor busy."""
@@ -34,23 +34,23 @@ CACHE_READS_PER_INSTRUCTION = 0.5
 
 RESIDENT_THREADS = 2048
 """Threads of a multiprocessor that hide how long loads take which registers wait for."""
-NOT_HIDDEN = 0.15
+OTHERS_NOT_HIDDEN = 0.15
 """Share of memory, caches and arithmetic that does not hide behind the longest of them."""
 KEPT_BYTES = 16 << 20
 """Of a function that the L2 cache keeps from one layer of tiles to the next."""
-SECTOR = 32
+L2_SECTOR = 32
 """Bytes that are loaded from the L2 cache at once."""
 L2_RATIO = 1.3
 """Bytes from the L2 cache in the time of one from main memory."""
 COPY = 5.0
 """Instructions of a copy to shared memory."""
-PASSES = 2.0
+LOAD_PASSES = 2.0
 """Of a load of a vector by a warp through shared memory, if neighbours share it; else twice as many."""
 PASSES_PER_INSTRUCTION = 0.25
 """Such passes in the time of one instruction on all schedulers."""
 UNSTAGED = 2.0
 """Loads from shared memory in the time of one through the L1 cache, with its address."""
-SLICE_US = 0.4
+COPY_US = 0.4
 """Microseconds from a copy to its use, with a barrier, where nothing hides them."""
 SINGLE_SLICE_WARPS = 16.0
 """Warps of a multiprocessor that hide what blocks of a single slice wait for."""
@@ -60,9 +60,9 @@ SINGLE_SLICE_BLOCKS = 4.0
 """Such blocks on a multiprocessor, from which on no more is hidden."""
 SINGLE_SLICE_US = 0.05
 """Microseconds for each that a multiprocessor begins."""
-CHAIN_US = 0.0006
+INSTRUCTION_US = 0.0006
 """Microseconds of an instruction of a thread, where few threads run beside it."""
-SPREAD = 1.5
+NEXT_DIMENSION = 1.5
 """Time of blocks of points along a dimension over those along the one before, where operands lie alike."""
 
 
@@ -155,7 +155,7 @@ def around(update: UpdateOp, points: tuple[int, ...]) -> float:
         indices = indices_of(op, of)
         if any(isinstance(i, GeneralIndex) for i in indices) and isinstance(op.source.type, FuncType):
             computed = any(isinstance(i, GeneralIndex) and i.data_dependent for i in indices)
-            bytes += _places(op, along, depends) * (SECTOR if computed else element_bytes(op.source.type.element))
+            bytes += _places(op, along, depends) * (L2_SECTOR if computed else element_bytes(op.source.type.element))
     return bytes
 
 
@@ -263,14 +263,14 @@ class StagedFeatures(Features):
         most = per_sm * machine.cores / self.blocks
         bytes = max(self.bytes, self.blocks * self.staged_bytes / L2_RATIO) * most
         chain = (full + (rest > 0)) * (self.steps * (self.operations + self.loads) + self.copies * COPY)
-        return bytes / machine.bytes_per_us + compute + chain * CHAIN_US + per_sm * SINGLE_SLICE_US
+        return bytes / machine.bytes_per_us + compute + chain * INSTRUCTION_US + per_sm * SINGLE_SLICE_US
 
     def _compute(self, machine: Machine, blocks: int) -> float:
         """Microseconds of the instructions of so many blocks on a multiprocessor at once."""
         warps = blocks * self.threads / 32
         rate = machine.instructions_per_us / machine.cores / 32
         busy = min(1.0, warps / SCHEDULERS * self.parallel / WARPS_AT_RATE / 8)
-        passes = self.loads * (1.0 if self.shares else 2.0) * PASSES / PASSES_PER_INSTRUCTION
+        passes = self.loads * (1.0 if self.shares else 2.0) * LOAD_PASSES / PASSES_PER_INSTRUCTION
         each = max(self.operations + self.loads, passes)
         return warps * (self.steps * each + self.slices * self.copies * COPY) / (rate * busy)
 
@@ -280,7 +280,7 @@ class StagedFeatures(Features):
         copies = blocks * self.slices * self.staged_bytes / (L2_RATIO * machine.bytes_per_us / machine.cores)
         # blocks beside it, and slices that are on their way already, hide a part of the wait
         hidden = blocks * max(1, self.buffers - 1 if self.slices > 1 else 1)
-        return max(compute, copies) + (min(compute, copies) + self.slices * SLICE_US) / hidden
+        return max(compute, copies) + (min(compute, copies) + self.slices * COPY_US) / hidden
 
 
 @dataclass(slots=True, kw_only=True)
@@ -325,18 +325,20 @@ class GemmFeatures(Features):
             time += share * self._wave(machine, now)
             left -= share * now
         if not self.around:
-            return max(memory, time * SPREAD ** (self.spread - 1)) + machine.launch_us
+            return max(memory, time * NEXT_DIMENSION ** (self.spread - 1)) + machine.launch_us
         loaded = self.around * self.steps * self.threads * self.blocks / (L2_RATIO * machine.bytes_per_us)
         waiting: float = max(1.0, RESIDENT_THREADS / (resident * self.threads)) ** 0.5
-        parts: tuple[float, ...] = (memory * waiting, loaded * waiting, time * SPREAD ** (self.spread - 1))
-        return max(parts) + NOT_HIDDEN * (sum(parts) - max(parts)) + machine.launch_us
+        parts: tuple[float, ...] = (memory * waiting, loaded * waiting, time * NEXT_DIMENSION ** (self.spread - 1))
+        return max(parts) + OTHERS_NOT_HIDDEN * (sum(parts) - max(parts)) + machine.launch_us
 
     def _wave(self, machine: Machine, blocks: int) -> float:
         """Microseconds of so many blocks on a multiprocessor at once."""
         warps = blocks * self.threads / 32
         rate = machine.instructions_per_us / machine.cores / 32
         busy = min(1.0, warps / SCHEDULERS * self.parallel / WARPS_AT_RATE / 8)
-        issue = warps * max(self.instructions + READ * self.reads, self.reads / CACHE_READS_PER_INSTRUCTION)
+        issue = warps * max(
+            self.instructions + READ_INSTRUCTIONS * self.reads, self.reads / CACHE_READS_PER_INSTRUCTION
+        )
         return self.steps * issue / (rate * busy)
 
 

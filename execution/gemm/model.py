@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from tilefuse.execution.candidate import Candidate, Wishes
     from tilefuse.execution.facts import GroupFacts
 
-WARPS = (1, 2, 4, 8)
-ALONG_X = (1, 2, 4, 8)
-ALONG_OTHERS = (1, 2, 4, 5, 8, 10)
+WARPS_OF_BLOCK = (1, 2, 4, 8)
+POINTS_ALONG_X = (1, 2, 4, 8)
+POINTS_ALONG_OTHERS = (1, 2, 4, 5, 8, 10)
 ROWS_SHARE = 8
 """Rows of a block up to which they load together what each reads around its own."""
-WRITTEN_OUT = 256
+MOST_UNROLLED = 256
 """Points times steps that are written out, at most."""
 LEAST_SLICE = 4
 """Steps of a slice: shorter ones wait more than they compute."""
@@ -91,9 +91,9 @@ class Gemm(ExecutionModel):
             # of windows that overlap each thread would load anew what a block has once
             yield from staged
             return
-        for d, along_x, along_d in product(others, ALONG_X, ALONG_OTHERS if rank > 1 else (1,)):
-            unroll = max(1, min(8, WRITTEN_OUT // (along_x * along_d)))
-            for warps, beside in product(WARPS if rank > 1 else (1,), dict.fromkeys((d if d < 3 else 1, 1))):
+        for d, along_x, along_d in product(others, POINTS_ALONG_X, POINTS_ALONG_OTHERS if rank > 1 else (1,)):
+            unroll = max(1, min(8, MOST_UNROLLED // (along_x * along_d)))
+            for warps, beside in product(WARPS_OF_BLOCK if rank > 1 else (1,), dict.fromkeys((d if d < 3 else 1, 1))):
                 threads, points = [1] * rank, [1] * rank
                 threads[0], points[0] = (32 if rank > 1 else 128), along_x
                 if rank > 1:

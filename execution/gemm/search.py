@@ -11,17 +11,30 @@ from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import UpdateOp
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
-from tilefuse.execution.gemm.attribute import MOST_POINTS, PATCH, GemmSchedule, fits_zigzag
+from tilefuse.execution.gemm.attribute import MOST_POINTS_OF_THREAD, PATCH, GemmSchedule, fits_zigzag
 from tilefuse.execution.gemm.candidate import GemmCandidate
 from tilefuse.execution.gemm.features import StagedFeatures, shared, staged_loads
 from tilefuse.execution.gemm.slices import sizes_of, slice_bytes, unrolled_steps
 from tilefuse.execution.operands import Operand, affine_operands, worth_staging
 
-ALONG_X = ((32, 4), (16, 4), (16, 8), (8, 8), (8, 4), (4, 4))
+SPLITS_ALONG_X = ((32, 4), (16, 4), (16, 8), (8, 8), (8, 4), (4, 4))
 """Threads and points of each along the first coordinate."""
-ALONG_OTHERS = ((16, 8), (8, 8), (16, 4), (8, 4), (8, 10), (16, 10), (4, 5), (8, 2), (4, 2), (4, 4), (2, 4), (2, 5))
+SPLITS_ALONG_OTHERS = (
+    (16, 8),
+    (8, 8),
+    (16, 4),
+    (8, 4),
+    (8, 10),
+    (16, 10),
+    (4, 5),
+    (8, 2),
+    (4, 2),
+    (4, 4),
+    (2, 4),
+    (2, 5),
+)
 """Threads and points of each along another coordinate."""
-THREADS = (64, 256)
+LEAST_AND_MOST_THREADS = (64, 256)
 """Of a block, at least and at most."""
 WRITTEN_OUT = 576
 """Points times steps that are written out, at most."""
@@ -31,7 +44,7 @@ MOST_COVER = 1.25
 """Points of all tiles over those that are there, at most."""
 SLICE_STEPS = 16
 MOST_SLICE_STEPS = 32
-SMALL = 8
+SHORT_STEPS = 8
 """Steps of a dimension that lies whole in a slice."""
 FULL_BUFFERS = 96 * 1024
 """Bytes of a block's arrays up to which there are three buffers."""
@@ -80,7 +93,7 @@ def slice_steps(update: UpdateOp) -> list[int]:
     found: list[int] = []
     for dimension in update.domain:
         extent, before = integer_constant(dimension.extent), math.prod(found)
-        if extent is not None and 0 < extent <= SMALL and before * extent <= MOST_SLICE_STEPS:
+        if extent is not None and 0 < extent <= SHORT_STEPS and before * extent <= MOST_SLICE_STEPS:
             found.append(extent)
             continue
         most = (
@@ -105,12 +118,15 @@ def _tiles(pure: tuple[int, ...]) -> Iterator[tuple[list[int], list[int]]]:
     """Threads and points per coordinate: of the first, and of one or two of the next."""
     rank = len(pure)
     along: list[list[tuple[int, int]]] = [[(1, 1)] for _ in range(rank)]
-    along[0] = list(ALONG_X)
+    along[0] = list(SPLITS_ALONG_X)
     for d in range(1, min(rank, 3)):
-        along[d] = [*ALONG_OTHERS, (1, 1)] if pure[d] > 1 else [(1, 1)]
+        along[d] = [*SPLITS_ALONG_OTHERS, (1, 1)] if pure[d] > 1 else [(1, 1)]
     for each in product(*along):
         threads, points = [t for t, _ in each], [p for _, p in each]
-        if not THREADS[0] <= math.prod(threads) <= THREADS[1] or not 8 <= math.prod(points) <= MOST_POINTS:
+        if (
+            not LEAST_AND_MOST_THREADS[0] <= math.prod(threads) <= LEAST_AND_MOST_THREADS[1]
+            or not 8 <= math.prod(points) <= MOST_POINTS_OF_THREAD
+        ):
             continue
         sizes = [t * p for t, p in each]
         if any(size > n for size, n in zip(sizes, pure, strict=True) if size > 1):

@@ -9,7 +9,7 @@ from tilefuse.execution.features import Roofline
 
 GPU_STEP_US = 0.35
 """Microseconds of a point of the domain, where nothing hides them: a load, and a sum that goes through the caches."""
-NOT_HIDDEN = 0.15
+STEPS_NOT_HIDDEN = 0.15
 """Share of the steps that does not hide behind memory or arithmetic."""
 CPU_STEP, CPU_FAR = 6.0, 18.0
 """Cycles of a point on a CPU where its neighbour lies beside it, and where it lies in another row."""
@@ -33,5 +33,5 @@ class InOrderFeatures(Roofline):
         cycles = CPU_FAR if self.is_far else CPU_STEP
         step = GPU_STEP_US if machine.is_gpu else cycles / (machine.clock_ghz * 1e3)
         parts = (memory, compute, rounds * self.steps * step)
-        hidden = NOT_HIDDEN * parts[2] * (parts[2] < max(parts))
+        hidden = STEPS_NOT_HIDDEN * parts[2] * (parts[2] < max(parts))
         return max(parts) + hidden + machine.launch_us

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from tilefuse.execution.candidate import Candidate, Wishes
     from tilefuse.execution.facts import GroupFacts
 
-THREADS: tuple[tuple[int, ...], ...] = ((), (64,), (32, 4))
+THREADS_BY_RANK: tuple[tuple[int, ...], ...] = ((), (64,), (32, 4))
 """Threads of a block, for none, one and two pure dimensions; more dimensions have one each."""
-POINTS = 128
+CORE_POINTS = 128
 """Points that a core has side by side, if the first pure dimension is x: vectors that stay in the first cache."""
 
 
@@ -52,16 +52,16 @@ class InOrder(ExecutionModel):
         from tilefuse.execution.in_order.features import InOrderFeatures
 
         work, rank = facts.update_work, len(facts.update.update.pure)
-        threads = (*THREADS[min(rank, 2)], *(1,) * (rank - 2))
+        threads = (*THREADS_BY_RANK[min(rank, 2)], *(1,) * (rank - 2))
         if not machine.is_gpu and _moves_along_x(facts.update.update):
-            threads = (POINTS, *(1,) * (rank - 1))
+            threads = (CORE_POINTS, *(1,) * (rank - 1))
         features = InOrderFeatures(
             blocks=math.prod(-(-n // t) for n, t in zip(work.pure, threads, strict=True)),
             bytes=work.bytes + _written(facts, machine), instructions=work.instructions,
             steps=work.steps, threads=math.prod(work.pure),
             is_far=_is_far(facts.update.update),
         )  # fmt: skip
-        own = threads if threads[:1] != (POINTS,) else (1,) * rank
+        own = threads if threads[:1] != (CORE_POINTS,) else (1,) * rank
         yield Candidate(self.name, threads, own, 1, {}, features, predict(features, machine))
 
     def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> InOrderSchedule:

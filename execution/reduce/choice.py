@@ -19,7 +19,7 @@ from tilefuse.execution.reduce.folding import RANK
 from tilefuse.lowering.update_body import elements_per_access, wide_reads
 
 NAME = "reduce"
-LANES = 32
+WARP_LANES = 32
 MOST_SUMS = 32
 """Words of a thread's registers for what it has found."""
 WARPS_PER_CORE = 24
@@ -31,7 +31,7 @@ CPU_SUMS = 16
 CPU_COLUMNS = 256
 BYTES_AT_ONCE = 64
 """Bytes that a lane should have in flight."""
-SECTOR = 32
+LEAST_ACCESS = 32
 """Bytes that memory gives at least."""
 
 
@@ -83,15 +83,15 @@ def _of_gpu(facts: GroupFacts, work: UpdateWork, across: bool, machine: Machine)
     wanted = machine.cores * WARPS_PER_CORE
     unroll = max(1, min(4, BYTES_AT_ONCE // (vector * _loaded_bytes(facts))))
     if across:
-        while vector > 1 and LANES * vector > 2 * pure[0]:
+        while vector > 1 and WARP_LANES * vector > 2 * pure[0]:
             vector //= 2
-        width = LANES * vector
+        width = WARP_LANES * vector
         rows = math.prod((-(-pure[0] // width), *pure[1:]))
         share = max(1, min(-(-wanted // rows), -(-domain[-1] // 4)))
     else:
         rows = math.prod(pure)
-        segment = max(1, min(8, domain[0] // (LANES * vector * unroll)))
-        items = math.prod(domain[1:]) * -(-domain[0] // (LANES * vector * unroll * segment))
+        segment = max(1, min(8, domain[0] // (WARP_LANES * vector * unroll)))
+        items = math.prod(domain[1:]) * -(-domain[0] // (WARP_LANES * vector * unroll * segment))
         share = max(1, min(-(-wanted // rows), items))
     # the domain of a row of the tile: to the warps of a block first, then to several blocks
     team = min(1 << (share - 1).bit_length(), SOME_WARPS)
@@ -101,9 +101,11 @@ def _of_gpu(facts: GroupFacts, work: UpdateWork, across: bool, machine: Machine)
     tile = [width, slots] if across else [slots]
     tile = (tile + [1] * len(pure))[: len(pure)]
     if across:
-        return ReduceSchedule(tile=tile, threads=[LANES, team * slots], vector=vector, unroll=8, split=split, across=1)
+        return ReduceSchedule(
+            tile=tile, threads=[WARP_LANES, team * slots], vector=vector, unroll=8, split=split, across=1
+        )
     return ReduceSchedule(
-        tile=tile, threads=[LANES, team * slots], vector=vector, unroll=unroll, segment=segment, split=split
+        tile=tile, threads=[WARP_LANES, team * slots], vector=vector, unroll=unroll, segment=segment, split=split
     )
 
 
@@ -134,7 +136,7 @@ def _features(facts: GroupFacts, work: UpdateWork, s: ReduceSchedule, machine: M
     each = work.instructions / points + 2.0
     if machine.is_gpu:
         each = (each - 3.0) + 3.0 / s.vector_width + scattered
-    at_once = min(warps, machine.cores * machine.max_threads_per_core // LANES) * s.lanes
+    at_once = min(warps, machine.cores * machine.max_threads_per_core // WARP_LANES) * s.lanes
     per_thread = covered / max(1, warps * s.lanes)
     unroll = s.number("unroll")
     in_flight = s.vector_width * (min(unroll, per_thread / s.vector_width) if s.vector_width else 1)
@@ -172,6 +174,6 @@ def _bytes(facts: GroupFacts, work: UpdateWork, across: bool) -> tuple[float, fl
         moves = any(not isinstance(i, Index) or i.var == number for i in read.indices)
         # a lane by itself takes a sector of memory, and the others of it later, if it still is in a cache
         is_strided = moves and not is_unit_stride
-        total += min(points, touched) * (max(node.bytes, SECTOR) if is_strided else node.bytes)
-        scattered += LANES / 4 if is_strided else 0.0
+        total += min(points, touched) * (max(node.bytes, LEAST_ACCESS) if is_strided else node.bytes)
+        scattered += WARP_LANES / 4 if is_strided else 0.0
     return total + math.prod(work.pure) * facts.ends_bytes, scattered

@@ -21,7 +21,7 @@ from tilefuse.dialects.memref_atomics import AtomicRMWOp
 from tilefuse.dialects.nvvm import MemoryBarrierOp, MemScope
 from tilefuse.execution.reduce.attribute import ReduceSchedule
 from tilefuse.execution.reduce.folding import Accumulators, Values, folds_of
-from tilefuse.execution.reduce.memory import TICKETS, partial_name, workspaces
+from tilefuse.execution.reduce.memory import TILE_TICKETS, partial_name, workspaces
 from tilefuse.execution.reduce.traversal import Traversal
 from tilefuse.lowering.emit import SHARED, Num
 from tilefuse.lowering.update_body import UpdateFunction, wide_reads
@@ -250,7 +250,7 @@ class _ReduceKernel:
         with self._threads() as (warp, lane):
             thread = e.add(e.mul(warp, s.lanes), lane)
             with e.when(e.compare("eq", thread, 0) if s.lanes * s.warps > 1 else None):
-                tickets = self.function.workspaces[TICKETS]
+                tickets = self.function.workspaces[TILE_TICKETS]
                 before = e.op(AtomicRMWOp("addi", self._i32(1), tickets, [e.value(self.number)]))
                 is_last = e.op(arith.CmpiOp(before, self._i32(s.split - 1), "eq"))
                 e.store(e.op(arith.ExtUIOp(is_last, i32)), self.last, [0])

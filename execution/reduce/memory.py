@@ -14,7 +14,7 @@ from tilefuse.execution.reduce.folding import carried_types
 from tilefuse.lowering.abi import update_box
 from tilefuse.lowering.workspaces import Call, Workspace
 
-TICKETS = "tickets"
+TILE_TICKETS = "tickets"
 """The workspace that counts the blocks of each tile that are done."""
 
 
@@ -39,7 +39,7 @@ def workspaces(group: GroupOp) -> Sequence[Workspace]:
     for number, carried in enumerate(carried_types(update, schedule)):
         type = MemRefType(carried, [schedule.split, DYNAMIC_INDEX, schedule.points])
         found.append(Workspace(partial_name(number), type, tiles))
-    return (*found, Workspace(TICKETS, MemRefType(i32, [DYNAMIC_INDEX]), tiles, clear=0))
+    return (*found, Workspace(TILE_TICKETS, MemRefType(i32, [DYNAMIC_INDEX]), tiles, clear=0))
 
 
 def partials_bytes(group: GroupOp) -> int:

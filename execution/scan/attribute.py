@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.dialects.img.schedule import ScheduleAttr
 
-MOST_BUFFERS = 5
+MOST_SLICE_BUFFERS = 5
 
 
 @irdl_attr_definition(init=False)
@@ -98,8 +98,8 @@ class ScanSchedule(ScheduleAttr):
             raise VerifyException("lines that are taken together are taken step by step: unroll is 1")
         if self.width > 1 and not self.lines:
             raise VerifyException("a single line has a width of 1")
-        if self.buffers > (MOST_BUFFERS if self.slice else 1):
-            raise VerifyException(f"{self.buffers} buffers; {MOST_BUFFERS} at most, of a slice")
+        if self.buffers > (MOST_SLICE_BUFFERS if self.slice else 1):
+            raise VerifyException(f"{self.buffers} buffers; {MOST_SLICE_BUFFERS} at most, of a slice")
         if self.chunk:
             if max((*self.lines[1:], self.width, self.unroll, self.buffers)) > 1 or self.slice:
                 raise VerifyException(

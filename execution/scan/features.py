@@ -10,7 +10,7 @@ from tilefuse.execution.candidate import Candidate
 from tilefuse.execution.features import Roofline
 from tilefuse.execution.scan.attribute import ScanSchedule
 
-CHAIN_US = 0.0028
+CHAIN_STEP_US = 0.0028
 """Microseconds from an operation of a chain to the next: 5 cycles."""
 MEMORY_US = 0.6
 """Microseconds that a line waits for its inputs: a miss of all caches."""
@@ -20,9 +20,9 @@ STORE_US = 0.002
 """Microseconds of a step that is stored by way of shared memory."""
 ROW_US = 0.04
 """Microseconds of a step along x: lanes read its inputs from one bank of shared memory."""
-NOT_HIDDEN = 0.15
+CPU_STEPS_NOT_HIDDEN = 0.15
 """Share of a CPU's steps that does not hide behind memory or arithmetic."""
-CPU_STEP, CPU_CHAIN = 3.0, 0.3
+CPU_SCAN_STEP, CPU_CHAIN = 3.0, 0.3
 """Cycles of a step of lines side by side on a CPU, and of each operation of its chain."""
 STAGED_USE = 0.55
 """Share of memory's rate that lines side by side have whose inputs are copied beside."""
@@ -85,19 +85,19 @@ class ScanFeatures(Roofline):
             return memory / CHUNKS_USE + compute + waits + machine.launch_us
         if not machine.is_gpu:
             at_once = min(self.lines, machine.cores * min(float(self.width), 8.0))
-            step = (CPU_STEP + CPU_CHAIN * self.chain) / (machine.clock_ghz * 1e3)
+            step = (CPU_SCAN_STEP + CPU_CHAIN * self.chain) / (machine.clock_ghz * 1e3)
             parts = (memory, compute, self.lines / at_once * self.steps * step)
-            return max(parts) + NOT_HIDDEN * parts[2] * (parts[2] < max(parts)) + machine.launch_us
+            return max(parts) + CPU_STEPS_NOT_HIDDEN * parts[2] * (parts[2] < max(parts)) + machine.launch_us
         rounds = max(1.0, math.ceil(self.lines / (machine.cores * machine.max_threads_per_core)))
         if self.slice:
             ahead = self.slice * max(1, self.buffers - 1)
-            each = self.chain * CHAIN_US + (STORE_US if self.is_along_rows else 0.0)
+            each = self.chain * CHAIN_STEP_US + (STORE_US if self.is_along_rows else 0.0)
             each += ROW_US if self.is_along_x else 0.0
             waits = self.steps / ahead * MEMORY_US + self.steps / self.slice * SLICE_US
             return max(memory / STAGED_USE, compute, rounds * (self.steps * each + waits)) + machine.launch_us
         # a sector has eight steps of a line along x
         waits = self.steps / max(self.unroll, 8 if self.is_along_rows else 1)
-        chain = rounds * (self.steps * self.chain * CHAIN_US + waits * MEMORY_US)
+        chain = rounds * (self.steps * self.chain * CHAIN_STEP_US + waits * MEMORY_US)
         return max(memory / (SECTOR_USE if self.is_along_rows else LINES_USE), compute, chain) + machine.launch_us
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tilefuse.lowering.workspaces import Workspace
 
 UNROLL = (1, 4, 8, 16, 32)
-LANES = 32
+SLICE_LANES = 32
 SLICES = (
     (32, 32, 4),
     (32, 16, 4),
@@ -107,7 +107,7 @@ class Scan(ExecutionModel):
         operations = len(facts.update.update.body.block.ops)
         for unroll in UNROLL:
             if unroll == 1 or unroll * operations <= MOST_WRITTEN:
-                threads = (LANES, *[1] * (rank - 1))[:rank]
+                threads = (SLICE_LANES, *[1] * (rank - 1))[:rank]
                 yield self._candidate(facts, machine, found, _Shape(threads, unroll=unroll))
         if rank and 0 not in (*facts.update_work.pure, *facts.update_work.domain):
             yield from self._staged(facts, machine, found)
@@ -121,7 +121,7 @@ class Scan(ExecutionModel):
         if 0 in (*facts.update_work.pure, *facts.update_work.domain):
             return
         across = found.dim != 0 and bool(found.lines)
-        threads = (LANES if across else 1, *[1] * len(found.lines))[: len(found.lines)]
+        threads = (SLICE_LANES if across else 1, *[1] * len(found.lines))[: len(found.lines)]
         for rows, chunk in CHUNKS_ACROSS if across else CHUNKS:
             schedule = ScanSchedule(threads=threads, rows=rows, chunk=chunk)
             if chunk_shared_bytes(schedule, facts.model.nodes[facts.output].bytes, not across) <= STATIC_SHARED_LIMIT:
@@ -132,7 +132,7 @@ class Scan(ExecutionModel):
         from tilefuse.execution.scan.staged import scan_shared_bytes
 
         update = facts.update.update
-        threads = (LANES, *[1] * (len(found.lines) - 1))
+        threads = (SLICE_LANES, *[1] * (len(found.lines) - 1))
         for steps, unroll, buffers in SLICES:
             schedule = ScanSchedule(threads=threads, unroll=unroll, slice=steps, buffers=buffers, rows=ROWS)
             if unroll * len(update.body.block.ops) > MOST_WRITTEN:

@@ -24,7 +24,7 @@ from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.types import FuncType, element_bytes, storage_type
 from tilefuse.dialects.memref_atomics import AtomicRMWOp
 from tilefuse.execution.scatter.attribute import ScatterSchedule
-from tilefuse.execution.scatter.runs import VECTOR_BYTES, RowRead, row_reads
+from tilefuse.execution.scatter.runs import LOAD_BYTES, RowRead, row_reads
 from tilefuse.execution.scatter.table import STATIC_TABLES, TableWindow, window
 from tilefuse.execution.scatter.two_passes import TwoPasses
 from tilefuse.lowering.emit import SHARED, Emitter, Num
@@ -129,7 +129,7 @@ class ScatterKernel:
         with self.thread() as thread:
             for table, way, element in zip(self.tables, self.op.combiners, self.elements, strict=True):
                 nothing = self.nothing(way, element)
-                step = VECTOR_BYTES // element_bytes(element)
+                step = LOAD_BYTES // element_bytes(element)
                 step = step if count % step == 0 and self.threads > 1 and step <= 4 else 1
                 with e.loop(count, "i", start=e.mul(thread, step), step=self.threads * step) as i:
                     e.store_vector([nothing] * step, table, [i])

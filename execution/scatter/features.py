@@ -25,7 +25,7 @@ CPU_JOIN, CPU_ATOMIC = 2.7, 60.0
 
 STEP_US = 0.05
 """Microseconds of a point of the domain, of threads with tables of their own: loads do not wait for it."""
-CPU_STEP = 4.5
+CPU_SCATTER_STEP = 4.5
 """Cycles of such a point on a CPU."""
 ELEMENT_US = 0.03
 """Microseconds of an element that is loaded before, and stored after."""
@@ -47,7 +47,7 @@ class OwnTableFeatures(Roofline):
     def analytical(self, machine: Machine) -> float:
         memory, compute = self.roofline(machine)
         rounds = max(1.0, self.threads / (machine.cores * self.resident))
-        cycles = CPU_STEP / (machine.clock_ghz * 1e3)
+        cycles = CPU_SCATTER_STEP / (machine.clock_ghz * 1e3)
         step, element = (STEP_US, ELEMENT_US) if machine.is_gpu else (cycles, cycles)
         chain = rounds * (self.steps * step + self.elements * element)
         return max(memory, compute, chain) + machine.launch_us

@@ -28,7 +28,7 @@ from tilefuse.execution.scatter.table import TableWindow, window
 from tilefuse.lowering.emit import PRIVATE, SHARED, Num
 from tilefuse.lowering.workspaces import Call, Workspace
 
-TICKETS = "tickets"
+POINT_TICKETS = "tickets"
 """The workspace that counts the blocks of each pure point that are done."""
 
 
@@ -51,7 +51,7 @@ def fold_workspaces(group: GroupOp) -> Sequence[Workspace]:
     types = [old.type.storage for old in update.olds if isinstance(old.type, FuncType)]
     shapes = [MemRefType(t, [DYNAMIC_INDEX, schedule.number("blocks"), box.size]) for t in types]
     tables = [Workspace(table_name(i), shape, points) for i, shape in enumerate(shapes)]
-    return (*tables, Workspace(TICKETS, MemRefType(i32, [DYNAMIC_INDEX]), points, clear=0))
+    return (*tables, Workspace(POINT_TICKETS, MemRefType(i32, [DYNAMIC_INDEX]), points, clear=0))
 
 
 def folding_kernel(group: GroupOp, aligned: Collection[SSAValue]) -> func.FuncOp:
@@ -69,7 +69,7 @@ class _Folding(ScatterKernel):
     def add_to_memory(self, box: TableWindow) -> None:
         """Join the copies in the block, then in the last block the results of all."""
         e, last = self.e, self.e.alloca([1], i32, SHARED, "last")
-        tickets = self.function.workspaces[TICKETS]
+        tickets = self.function.workspaces[POINT_TICKETS]
         with self.thread() as thread:
             with e.loop(box.size, "i", start=thread, step=self.threads) as i:
                 for number in range(len(self.tables)):

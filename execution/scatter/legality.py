@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType
 
 from tilefuse.dialects.img.types import FuncType
-from tilefuse.dialects.memref_atomics import WIDTHS
+from tilefuse.dialects.memref_atomics import ATOMIC_WIDTHS
 from tilefuse.execution.scatter.table import table_bytes, window
 from tilefuse.targets.limits import STATIC_SHARED_LIMIT
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from tilefuse.dialects.img.ops import UpdateOp
     from tilefuse.execution.facts import GroupFacts
 
-COMBINERS = ("add", "min", "max", "and", "or", "xor")
-WARP = 32
+ATOMIC_COMBINERS = ("add", "min", "max", "and", "or", "xor")
+WARP_THREADS = 32
 ORDERED = "its points must come in order: they read what others wrote, or write over it"
 
-BESIDE = "a stage stands beside it, and its terms are joined with what stands in memory"
+STAGE_BESIDE = "a stage stands beside it, and its terms are joined with what stands in memory"
 
 
 NOTHING = "its domain has no points"
@@ -43,8 +43,8 @@ def why_no_own_tables(update: UpdateOp) -> str | None:
     box = window(update)
     if not update.pure or not update.domain or box is None:
         return "threads have tables where they have pure points, a domain, and places whose number is known"
-    smallest = table_bytes(update, box.size, WARP)
-    return None if smallest <= STATIC_SHARED_LIMIT else f"tables of {WARP} threads have {smallest} bytes"
+    smallest = table_bytes(update, box.size, WARP_THREADS)
+    return None if smallest <= STATIC_SHARED_LIMIT else f"tables of {WARP_THREADS} threads have {smallest} bytes"
 
 
 def why_not_fold(facts: GroupFacts) -> str | None:
@@ -53,7 +53,7 @@ def why_not_fold(facts: GroupFacts) -> str | None:
     if not facts.update.commutes:
         return ORDERED
     if facts.beside:
-        return BESIDE
+        return STAGE_BESIDE
     if update.is_over_nothing:
         return NOTHING
     for old in update.olds:
@@ -72,12 +72,12 @@ def why_not_shared(facts: GroupFacts) -> str | None:
     if not facts.update.commutes:
         return ORDERED
     if facts.beside:
-        return BESIDE
-    if wrong := [c for c in update.combiners if c not in COMBINERS]:
-        return f"'{wrong[0]}' is no operation of memory; {', '.join(COMBINERS)} are"
+        return STAGE_BESIDE
+    if wrong := [c for c in update.combiners if c not in ATOMIC_COMBINERS]:
+        return f"'{wrong[0]}' is no operation of memory; {', '.join(ATOMIC_COMBINERS)} are"
     for old in update.olds:
         element = cast(FuncType, old.type).element
-        if not isinstance(element, IntegerType) or element.width.data not in WIDTHS:
-            widths = " and ".join(map(str, WIDTHS))
+        if not isinstance(element, IntegerType) or element.width.data not in ATOMIC_WIDTHS:
+            widths = " and ".join(map(str, ATOMIC_WIDTHS))
             return f"no atomic operation joins elements of {element}, but integers of {widths} bits"
     return None if update.domain else "it has no domain to share out"

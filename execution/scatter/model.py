@@ -14,7 +14,13 @@ from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.img.ops import UpdateOp
 from tilefuse.execution.base import ByHand, Code, ExecutionModel, Needs, group_error
 from tilefuse.execution.scatter.attribute import ScatterSchedule
-from tilefuse.execution.scatter.legality import WARP, why_no_own_tables, why_not_fold, why_not_own, why_not_shared
+from tilefuse.execution.scatter.legality import (
+    WARP_THREADS,
+    why_no_own_tables,
+    why_not_fold,
+    why_not_own,
+    why_not_shared,
+)
 from tilefuse.execution.scatter.table import STATIC_TABLES, table_bytes, window
 
 if TYPE_CHECKING:
@@ -69,7 +75,7 @@ class Scatter(ExecutionModel):
             raise NotFusable(reason)
         update = facts.update.update
         threads = math.prod(given.threads)
-        copies = WARP if window(update) is not None else 0
+        copies = WARP_THREADS if window(update) is not None else 0
         return ScatterSchedule(threads=[threads], blocks=max(given.blocks, 1), copies=copies, points=given.vector)
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:

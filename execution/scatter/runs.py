@@ -15,7 +15,7 @@ from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, InputOp, ReadOp, UpdateOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 
-VECTOR_BYTES = 16
+LOAD_BYTES = 16
 """The most that a thread loads at once."""
 
 
@@ -71,11 +71,11 @@ def _fits(source: SSAValue, points: int) -> bool:
     element = source.type.element
     if isinstance(element, IntegerType) and element.width.data < 8:
         return False
-    return points * element_bytes(element) <= VECTOR_BYTES
+    return points * element_bytes(element) <= LOAD_BYTES
 
 
 def longest_run(update: UpdateOp) -> int:
     """Find how many points fill a vector of the widest element that is read by rows; 1 if none is."""
     types = [r.op.source.type for r in row_reads(update, (), 1)]
     widest = max((element_bytes(t.element) for t in types if isinstance(t, FuncType)), default=0)
-    return VECTOR_BYTES // widest if widest else 1
+    return LOAD_BYTES // widest if widest else 1

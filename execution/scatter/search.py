@@ -22,7 +22,7 @@ from tilefuse.targets.limits import STATIC_SHARED_LIMIT
 
 SHAPES = ((1024, 1), (1024, 2), (512, 4), (256, 8))
 """Threads of a block, and the blocks that a multiprocessor is to hold."""
-LANES = 32
+SCATTER_LANES = 32
 STRIDED = 8
 """Elements of 4 bytes in a sector."""
 LEAST_POINTS = 4096
@@ -136,7 +136,7 @@ def _copies(update: UpdateOp, elements: int, machine: Machine, resident: int) ->
         return
     most = machine.most_fast_bytes if machine.is_gpu else machine.fast_bytes
     room = min(most, machine.fast_bytes_per_core // resident - 1024) if machine.is_gpu else most
-    copies = LANES if machine.is_gpu else CPU_COPIES
+    copies = SCATTER_LANES if machine.is_gpu else CPU_COPIES
     while copies and table_bytes(update, elements, copies) > room:
         copies //= 2
     if copies:

@@ -37,7 +37,7 @@ NAME = "warp_tile"
 OF_BLOCK, OF_WARP = Placement(Level.Block, Memory.Register), Placement(Level.Warp, Memory.Register)
 """Places of stages whose rows go from warp to warp, and of others."""
 
-WARPS = (4, 2, 8)
+BLOCK_WARPS = (4, 2, 8)
 """Warps of a block that share nothing: small blocks fill multiprocessors evenly, large ones are fewer."""
 EXCHANGE_WARPS = (8, 4)
 """Warps of a block that pass rows to one another: what is lost is at the block's top and bottom only."""
@@ -65,7 +65,7 @@ SLOW_TO_COMPILE = 1600
 """Instructions per lane from which compiling a kernel in vain takes longer than the better code is worth. (Pairs of
 points take fewer registers than estimated. A kernel that prefetches is short of time, not of registers.)"""
 
-SEVERAL = 1.5
+SEVERAL_STAGES = 1.5
 """Registers of a kernel that stores several stages over their estimate, as groups are compared: the compiler keeps the
 addresses, versions for borders and windows of all of them at once, and a kernel that then gets a smaller tile, or fewer
 blocks, takes longer than its parts."""
@@ -130,7 +130,7 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
             limit = CHAIN_LIMIT if len(members) > LONG_GROUP else REGISTER_LIMIT
             of = _Estimates(machine, box, deep, places, prefetches, interior_share(facts) if facts.far else 1.0, limit)
             if not thorough:
-                taken = SEVERAL if len(facts.stored) > 1 else 1.0
+                taken = SEVERAL_STAGES if len(facts.stored) > 1 else 1.0
                 for at, counts in reversed(layouts):  # tall tiles first: they are mostly the cheaper ones
                     if (best := of.candidate(counts, at, taken, most=least)) is not None:
                         least = min(least, best.microseconds)
@@ -168,7 +168,7 @@ def _ways(facts: GroupFacts, wishes: Wishes) -> list[_Way]:
     row = regions(model, members, output, [LANES, 1, *planes(model, output, facts.box)], facts.follow)
     ways: list[_Way] = []
     if wishes.exchange is not True or not readers:
-        ways.append((footprints(model, members, row, LANES), (), WARPS, PITCHES))
+        ways.append((footprints(model, members, row, LANES), (), BLOCK_WARPS, PITCHES))
     if wishes.exchange is not False and readers:
         passing = footprints(model, members, row, LANES, readers)
         ways.append((passing, readers, EXCHANGE_WARPS, EXCHANGE_PITCHES))

@@ -23,7 +23,7 @@ from tilefuse.execution.warp_tile.layout import (
     stored_at_once,
 )
 
-FEW_GATHERED = 16
+HIDDEN_GATHERED_LOADS = 16
 """Loads for a point of a stage in x and y, each of a place of its own, that hide behind others. Each further one takes
 as long as one across rows."""
 SECTOR_COST = 0.8
@@ -185,7 +185,7 @@ def _count_stages(
                     near += _is_near(a)
                     across += is_across(a)
         found.loads |= unstaged > 0
-        many = v * max(deep * across, deep * unstaged - FEW_GATHERED)
+        many = v * max(deep * across, deep * unstaged - HIDDEN_GATHERED_LOADS)
         if footprint.paired and node.pair_instructions is not None:
             per_column = deep * node.pair_instructions
         else:

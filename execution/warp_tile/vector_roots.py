@@ -15,7 +15,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from tilefuse.execution.warp_tile import pairs
 from tilefuse.lowering.emit import Emitter
 
-WIDEST = 4
+WIDEST_VECTOR = 4
 """Lanes of the largest vector of f32."""
 
 
@@ -33,7 +33,7 @@ def vector_roots(e: Emitter, arguments: Sequence[SSAValue]) -> list[SSAValue]:
     """The square roots of f32 scalars, by vectors of two or four of them; a scalar left over by itself."""
     found: list[SSAValue] = []
     while rest := arguments[len(found) :]:
-        lanes = max(n for n in (1, 2, WIDEST) if n <= len(rest))
+        lanes = max(n for n in (1, 2, WIDEST_VECTOR) if n <= len(rest))
         if lanes == 1:
             found.append(e.op(math.SqrtOp(rest[0])))
             continue

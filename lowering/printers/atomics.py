@@ -9,13 +9,14 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
 import tilefuse.lowering.printers.expr as expr
-from tilefuse.dialects.memref_atomics import KINDS, WIDTHS, AtomicRMWOp
+from tilefuse.dialects.memref_atomics import ATOMIC_KINDS, ATOMIC_WIDTHS, AtomicRMWOp
+from tilefuse.lowering.emit import SHARED
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED
 from tilefuse.lowering.printers.expr import CExpr
 from tilefuse.lowering.printers.function_text import FunctionText
 from tilefuse.lowering.printers.helper import Helper, alias
 from tilefuse.lowering.printers.memory import address, element
-from tilefuse.lowering.printers.memrefs import SHARED, space_of
+from tilefuse.lowering.printers.memrefs import space_of
 
 _CUDA = {
     "addi": "Add", "andi": "And", "assign": "Exch", "maxs": "Max", "maxu": "Max", "mins": "Min", "minu": "Min",
@@ -32,7 +33,7 @@ _GCC = {"addi": "fetch_add", "andi": "fetch_and", "assign": "exchange_n", "ori":
 def cuda_atomics() -> dict[str, Helper]:
     """CUDA's own functions; of signed numbers by the pointers that these take."""
     found: dict[str, Helper] = {}
-    for width in WIDTHS:
+    for width in ATOMIC_WIDTHS:
         t, s = UNSIGNED[width], SIGNED[width]
         for how, function in _CUDA.items():
             name = f"atomic_{how}_{width}"
@@ -46,9 +47,9 @@ def cuda_atomics() -> dict[str, Helper]:
 def c_atomics() -> dict[str, Helper]:
     """The builtins of GCC and Clang, loops where they have none, and plain accesses to a block's own memory."""
     found: dict[str, Helper] = {}
-    for width in WIDTHS:
+    for width in ATOMIC_WIDTHS:
         t = UNSIGNED[width]
-        for how in KINDS:
+        for how in ATOMIC_KINDS:
             head, joined = f"_{how}_{width}({t}* p, {t} v)", _JOINED[how].format(s=SIGNED[width])
             found[f"plain_{how}_{width}"] = Helper(f"{t} plain{head} {{ const {t} a = *p; *p = {joined}; return a; }}")
             if how in _GCC:

@@ -68,7 +68,7 @@ _WIDEST_SIGNATURE = 100
 _MARKS = re.compile(r"(?<!_)_\b")
 
 
-KINDS = ("kernel.threads", "kernel.inline", "kernel.outlined")
+FUNCTION_KINDS = ("kernel.threads", "kernel.inline", "kernel.outlined")
 """Attributes that say what a function is: a kernel, one that is inlined where it is called, one that never is."""
 
 
@@ -87,9 +87,9 @@ class FunctionPrinter(FunctionText):
     def print_function(self) -> str:
         """Signature and body."""
         function, name = self.function, self.function.sym_name.data
-        kinds = [kind for kind in KINDS if kind in function.attributes]
+        kinds = [kind for kind in FUNCTION_KINDS if kind in function.attributes]
         if len(kinds) != 1:
-            kinds_text = f"{', '.join(KINDS[:-1])} and {KINDS[-1]}"
+            kinds_text = f"{', '.join(FUNCTION_KINDS[:-1])} and {FUNCTION_KINDS[-1]}"
             raise PipelineError(f"@{name} must have one of the attributes {kinds_text}", function)
         kernel = kinds == ["kernel.threads"]
         results = function.function_type.outputs.data

@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, MemRef
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.lowering.printers.memrefs import PRIVATE, SHARED, memref_bytes, space_of, stored_to
+from tilefuse.lowering.emit import PRIVATE, SHARED
+from tilefuse.lowering.printers.memrefs import memref_bytes, space_of, stored_to
 from tilefuse.targets.limits import MAX_THREADS_PER_BLOCK, STATIC_SHARED_LIMIT
 
 

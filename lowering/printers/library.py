@@ -7,7 +7,7 @@ import re
 from tilefuse.dialects.img.integer_operations import INTEGER_OPERATIONS, Reading
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED
 from tilefuse.lowering.printers.helper import Helper
-from tilefuse.lowering.printers.narrow_floats import NARROW_FLOATS
+from tilefuse.lowering.printers.narrow_floats import NARROW_FLOAT_HELPERS
 
 
 def _integers() -> dict[str, Helper]:
@@ -41,4 +41,4 @@ def _nan_propagating() -> dict[str, Helper]:
     }
 
 
-COMMON: dict[str, Helper] = _integers() | _nan_propagating() | NARROW_FLOATS
+COMMON: dict[str, Helper] = _integers() | _nan_propagating() | NARROW_FLOAT_HELPERS

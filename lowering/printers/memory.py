@@ -13,6 +13,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.memref_prefetch import PrefetchOp
+from tilefuse.lowering.emit import PRIVATE, SHARED
 from tilefuse.lowering.printers.c_types import (
     UNSIGNED,
     byte_size,
@@ -24,7 +25,7 @@ from tilefuse.lowering.printers.c_types import (
 )
 from tilefuse.lowering.printers.expr import ADD, EQ, MUL, POSTFIX, CExpr
 from tilefuse.lowering.printers.function_text import FunctionText, Row
-from tilefuse.lowering.printers.memrefs import PRIVATE, SHARED, PrintedMemRef, space_of
+from tilefuse.lowering.printers.memrefs import PrintedMemRef, space_of
 from tilefuse.lowering.printers.readings import c_literal
 from tilefuse.lowering.printers.vectors import is_mask
 from tilefuse.lowering.printers.words import word_width

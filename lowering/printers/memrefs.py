@@ -17,8 +17,6 @@ from tilefuse.lowering.printers.c_types import byte_size
 from tilefuse.lowering.printers.expr import CExpr
 from tilefuse.lowering.printers.operations import operations_in
 
-SHARED, PRIVATE = 3, 5
-
 
 @dataclass(frozen=True)
 class PrintedMemRef:

@@ -60,7 +60,7 @@ def _rounding(x: str) -> Helper:
     return Helper(f"float round_{x}(float a) {{ return {x}_to_f32(f32_to_{x}(a)); }}", (f"{x}_to_f32", f"f32_to_{x}"))
 
 
-NARROW_FLOATS: dict[str, Helper] = {
+NARROW_FLOAT_HELPERS: dict[str, Helper] = {
     **_BF16,
     **{f"round_{row.name}": _rounding(row.name) for row in FLOATS.values() if row.is_narrow_float},
 }

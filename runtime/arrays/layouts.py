@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import StringAttr
 from tilefuse.dialects.img import axes
 from tilefuse.dialects.img.attrs import Interval
 from tilefuse.dialects.img.axes import INTERLEAVED as INTERLEAVED
-from tilefuse.dialects.img.axes import SMALL
+from tilefuse.dialects.img.axes import MOST_CHANNELS
 from tilefuse.dialects.img.axes import AxisOrder as AxisOrder
 from tilefuse.dialects.img.axes import planar as planar
 from tilefuse.dialects.img.ops import InputOp
@@ -36,7 +36,7 @@ from tilefuse.runtime.errors import CallError
 ALIGNMENT = 16
 """Bytes: the widest load and store of a thread."""
 
-_SMALL_POINTS = SMALL**2
+_SMALL_POINTS = MOST_CHANNELS**2
 """Most points of all the dimensions together that kernels are specialised to."""
 
 ARRAY_LAYOUT = "img.array_layout"
@@ -124,11 +124,11 @@ def describe_layout(
     A stride is fixed if it is 1, or the step of x over a few channels. `starts`: the columns at which rows of tiles
     start, if not at its own least: lanes compute the same columns of all buffers.
     """
-    packed = any(s == 1 and 1 < n <= SMALL for s, n in zip(p.strides[2:], p.extents[2:], strict=True))
+    packed = any(s == 1 and 1 < n <= MOST_CHANNELS for s, n in zip(p.strides[2:], p.extents[2:], strict=True))
     strides: list[int | None] = []
     for d, s in enumerate(p.strides):
         unit = s == 1 and 1 not in strides and (d < 2 or p.extents[d] > 1)
-        strides.append(s if unit or (d == 0 and packed and 1 < s <= SMALL) else None)
+        strides.append(s if unit or (d == 0 and packed and 1 < s <= MOST_CHANNELS) else None)
     dynamic = [s for s, fixed in zip(p.strides, strides, strict=True) if fixed is None]
     rows = [pointer + (x - box[0][0]) * p.strides[0] * itemsize for x in starts] if box else []
     aligned = not any(v % ALIGNMENT for v in (*(rows or [pointer]), *(s * itemsize for s in dynamic)))
@@ -143,7 +143,7 @@ def small_bounds(box: Sequence[Interval]) -> tuple[Interval | None, ...]:
     bounds: list[Interval | None] = [None] * len(box)
     points = 1
     for d, (low, extent) in enumerate(box):
-        if d >= 2 and extent <= SMALL and points * extent <= _SMALL_POINTS:
+        if d >= 2 and extent <= MOST_CHANNELS and points * extent <= _SMALL_POINTS:
             bounds[d] = (low, extent)
             points *= extent
     return tuple(bounds)

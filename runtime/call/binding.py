@@ -22,7 +22,7 @@ from tilefuse.runtime.errors import CallError, CallTypeError
 RESERVED = ("out", "sizes", "mins", "stream")
 """Keywords of a call that no input or parameter may have as its name."""
 
-DEFAULT = "img.default"
+DEFAULT_NUMBER = "img.default"
 """Discardable attribute of `img.param`: the number it has if a call gives none."""
 
 
@@ -59,7 +59,7 @@ class Signature:
         self.inputs = [Slot("input", op.sym_name.data, op.func.type) for op in input_ops(pipeline)]
         self.outputs = [Slot("output", name, f.type) for name, f in pipeline.return_op.outputs]
         self.params = {op.sym_name.data: op for op in pipeline.body.block.ops if isinstance(op, ParamOp)}
-        self.defaults = {name: _default(op) for name, op in self.params.items() if DEFAULT in op.attributes}
+        self.defaults = {name: _default(op) for name, op in self.params.items() if DEFAULT_NUMBER in op.attributes}
         self._input_names = [slot.name for slot in self.inputs]
         named: list[InputOp | ParamOp] = [*input_ops(pipeline), *self.params.values()]
         for op in named:
@@ -147,16 +147,16 @@ class Signature:
 
 
 def _default(op: ParamOp) -> Scalar:
-    attribute = op.attributes[DEFAULT]
+    attribute = op.attributes[DEFAULT_NUMBER]
     if not isinstance(attribute, IntegerAttr | FloatAttr):
-        raise PipelineError(f"param '{op.sym_name.data}': {DEFAULT} is a number, not {attribute}", op)
+        raise PipelineError(f"param '{op.sym_name.data}': {DEFAULT_NUMBER} is a number, not {attribute}", op)
     number = attribute.value.data
     if op.element == ui64 and isinstance(number, int):
         number %= 1 << 64  # an attribute of 64 bits has no sign
     try:
         return checked(op, number)
     except CallError as error:
-        raise PipelineError(f"{DEFAULT}: {error}", op) from None
+        raise PipelineError(f"{DEFAULT_NUMBER}: {error}", op) from None
 
 
 def _is_integer(value: Any) -> bool:

@@ -21,7 +21,7 @@ from tilefuse.runtime.arrays.layouts import (
     input_axis_order,
     planar,
 )
-from tilefuse.runtime.call.limits import FARTHEST, check_limits, check_mins
+from tilefuse.runtime.call.limits import FARTHEST_COORDINATE, check_limits, check_mins
 from tilefuse.runtime.call.scalars import Scalar
 from tilefuse.runtime.errors import CallError
 
@@ -153,7 +153,7 @@ def _output_boxes(
             raise CallError(f"sizes of output '{name}' take {rank} numbers, not {len(size)}")
         if size is not None and any(n <= 0 for n in size):
             raise CallError(f"sizes of output '{name}' are {size}; they must be positive")
-        if size is not None and max(size, default=1) > FARTHEST:
+        if size is not None and max(size, default=1) > FARTHEST_COORDINATE:
             raise CallError(f"output '{name}' is too large for an array: {size}")
         if shape is not None and 0 in shape:
             raise CallError(f"output '{name}': the array given as out= holds no points: its shape is {shape}")

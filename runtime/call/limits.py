@@ -25,13 +25,13 @@ from tilefuse.dialects.img.ops import (
 from tilefuse.runtime.call.scalars import Scalar
 from tilefuse.runtime.errors import CallError
 
-FARTHEST = 2**61
+FARTHEST_COORDINATE = 2**61
 """Of any coordinate, to either side: differences of two, and twice one, fit 64 bits."""
 
 
 def check_mins(name: str, mins: Sequence[int]) -> None:
     """CallError if `mins=` of an input or output lie where no coordinates are."""
-    if any(abs(m) > FARTHEST for m in mins):
+    if any(abs(m) > FARTHEST_COORDINATE for m in mins):
         raise CallError(f"mins= of '{name}' are {tuple(mins)}; coordinates go from -2^61 to 2^61")
 
 
@@ -83,7 +83,7 @@ def _check_boundaries(
                     "extent of at least 1",
                     op,
                 )
-            if max(abs(first), abs(last + 1)) > FARTHEST:
+            if max(abs(first), abs(last + 1)) > FARTHEST_COORDINATE:
                 raise PipelineError(
                     f"{what} goes from {first} to {last} in dimension {dim}; coordinates go from -2^61 to 2^61",
                     op,
@@ -93,7 +93,7 @@ def _check_boundaries(
 def _check_coordinates(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> None:
     for stage, box in computed_stages(pipeline, needed):
         for dim, (low, high) in enumerate(spans_of(box)):
-            if max(-low, high) > FARTHEST:
+            if max(-low, high) > FARTHEST_COORDINATE:
                 raise PipelineError(
                     f"stage '{stage.sym_name.data}' is needed at {low} to {high} in dimension {dim}; coordinates go "
                     "from -2^61 to 2^61",

@@ -11,7 +11,7 @@ from tilefuse.runtime.arrays.layouts import ALIGNMENT
 from tilefuse.runtime.call.scalars import Scalar, distinct
 from tilefuse.runtime.launch.prepared import Prepared
 
-SEVERAL = (tuple, list)
+SEVERAL_OUTPUTS = (tuple, list)
 """Types of `out=` for several outputs. (A union of types is made anew each time.)"""
 
 
@@ -97,7 +97,7 @@ class SeenCalls:
         The latest one again, if nothing has changed: to make a key and to find it takes a microsecond.
         """
         if out is not None:
-            outs = out if isinstance(out, SEVERAL) else (out,)
+            outs = out if isinstance(out, SEVERAL_OUTPUTS) else (out,)
             if len(outs) != self._outputs:
                 return None
             inputs = [*inputs, *outs]

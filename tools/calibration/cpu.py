@@ -13,7 +13,7 @@ COPIED = 4
 MOST_COPIED = 1 << 29
 COUNTED = 19
 """Operations that the cost model counts for a point of a box of 3 x 3: loads, sums, a product, a store."""
-POINTS = 1024
+ROW_POINTS = 1024
 """Of a row of the box: all that it reads stays in the first cache."""
 
 SOURCE = r"""
@@ -98,7 +98,7 @@ def measured_cpu(repeat: int) -> Cpu:
     a, b = (ctypes.c_float * floats)(), (ctypes.c_float * floats)()
     seconds = library.copy(a, b, ctypes.c_longlong(floats), cpu.cores, repeat)
     gbps = 8 * floats / seconds * 1e-9
-    vector = COUNTED * POINTS * 1000 / library.box(a, b, ctypes.c_longlong(POINTS), 4 * repeat)
+    vector = COUNTED * ROW_POINTS * 1000 / library.box(a, b, ctypes.c_longlong(ROW_POINTS), 4 * repeat)
     return replace(
         cpu,
         gbps=gbps,

@@ -19,7 +19,7 @@ from tilefuse.execution.search import schedules
 from tilefuse.passes.pipeline import standard_passes
 from tilefuse.passes.tile import Tile, give
 
-KINDS = ("block_tile", "warp_tile", "warp_exchange")
+CALIBRATED_KINDS = ("block_tile", "warp_tile", "warp_exchange")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Drawing:
     """Drawn schedules of all groups; like groups get like ones."""
 
     kind: str = ""
-    """One of KINDS, where a group has such a schedule."""
+    """One of CALIBRATED_KINDS, where a group has such a schedule."""
     position: float = 0.0
     """Where in the list of the search, from 0 to 1."""
     best: int | None = None
@@ -37,10 +37,10 @@ class Drawing:
 
 
 def kind_of(candidate: Candidate) -> str:
-    """The kind of a candidate, one of KINDS."""
-    if candidate.shape == KINDS[0]:
-        return KINDS[0]
-    return KINDS[2] if candidate.exchanges else KINDS[1]
+    """The kind of a candidate, one of CALIBRATED_KINDS."""
+    if candidate.shape == CALIBRATED_KINDS[0]:
+        return CALIBRATED_KINDS[0]
+    return CALIBRATED_KINDS[2] if candidate.exchanges else CALIBRATED_KINDS[1]
 
 
 def compared(
@@ -109,4 +109,4 @@ def kinds_in(module: ModuleOp, target: str, sizes: tuple[tuple[int, int], ...]) 
         model = extract(pipeline)
         for group in [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]:
             kinds |= {kind_of(c) for c, _ in compared(group, model, on, sizes)}
-    return [k for k in KINDS if k in kinds]
+    return [k for k in CALIBRATED_KINDS if k in kinds]

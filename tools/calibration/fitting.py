@@ -18,7 +18,7 @@ from tilefuse.execution.candidate import Wishes
 from tilefuse.execution.features import predict
 from tilefuse.execution.search import schedules
 from tilefuse.execution.warp_tile.features import WarpFeatures
-from tilefuse.tools.calibration.drawn import KINDS, kind_of
+from tilefuse.tools.calibration.drawn import CALIBRATED_KINDS, kind_of
 from tilefuse.tools.calibration.measuring import EXTENTS
 from tilefuse.tools.calibration.pipelines import PIPELINES, Grouped, Subject, grouped
 
@@ -27,7 +27,7 @@ FITTED = tuple(f.name for f in dataclasses.fields(Calibration) if f.name not in 
 STEPS = (0.5, 0.7, 0.85, 0.93, 1.07, 1.18, 1.4, 2.0)
 MOST_ERROR = 0.6
 """Logarithm from which an error counts as no larger: a schedule that is far off for its own reasons."""
-FARTHEST = 4.0
+MOST_CHANGE = 4.0
 """Largest factor by which a constant may grow or shrink from its start: few timings tell little of some."""
 SAME = 0.01
 """Share by which predictions may differ and the schedules still count alike as the model's choice."""
@@ -91,7 +91,7 @@ def read_examples(results: Mapping[str, Any], target: str) -> list[Example]:
             for row in case["rows"]
             if "us" in row and len(row["schedules"]) == 1 and not row["changed"] and not row.get("wrong")
             for kind, tile, threads, vector in row["schedules"]
-            if kind != KINDS[0]
+            if kind != CALIBRATED_KINDS[0]
         }
         if measured and name in PIPELINES and (seen := grouped(Subject(name).module(), target)) is not None:
             found.append(Example(name, seen, measured))
@@ -104,7 +104,7 @@ def timed(examples: Sequence[Example], on: Machine) -> list[Timed]:
     for e in examples:
         for i, size in enumerate(EXTENTS):
             best = min(us[i] for us in e.measured.values())
-            for c in schedules(e.grouped.facts(size), on, Wishes(KINDS[1])):
+            for c in schedules(e.grouped.facts(size), on, Wishes(CALIBRATED_KINDS[1])):
                 us = e.measured.get((kind_of(c), c.tile, c.threads, c.vector))
                 if us is not None:
                     assert isinstance(c.features, WarpFeatures)
@@ -181,7 +181,7 @@ def search(
         for name in random.sample(FITTED, random.choice([1, 1, 2, 3])):
             first = getattr(around, name)
             value = getattr(best, name) * random.choice(STEPS)
-            value = min(max(value, first / FARTHEST), first * FARTHEST)
+            value = min(max(value, first / MOST_CHANGE), first * MOST_CHANGE)
             changed[name] = min(value, 1.0) if name in SHARES else value
         new = dataclasses.replace(best, **changed)
         found = score(new)

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tilefuse.tools.calibration import gpu, predicted, workers
-from tilefuse.tools.calibration.drawn import KINDS, Draw, Drawing, kinds_in, passes_with_draw
+from tilefuse.tools.calibration.drawn import CALIBRATED_KINDS, Draw, Drawing, kinds_in, passes_with_draw
 
 SIZES = {"small": (1536, 2560), "large": (8192, 8192)}
 """Width and height."""
@@ -51,7 +51,7 @@ class Task:
     repeat: int = 7
     dry: bool = False
     """Compile as far as CUDA text."""
-    kinds: tuple[str, ...] = KINDS
+    kinds: tuple[str, ...] = CALIBRATED_KINDS
     compiled: bool = False
     """Also measure what the compiler makes of it."""
 

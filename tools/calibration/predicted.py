@@ -18,7 +18,7 @@ from tilefuse.execution.search import schedules
 from tilefuse.execution.tile_schedule import TileSchedule
 from tilefuse.passes.pipeline import standard_passes
 from tilefuse.passes.tile import Tile, exchanges, register_needs
-from tilefuse.tools.calibration.drawn import KINDS, kind_of
+from tilefuse.tools.calibration.drawn import CALIBRATED_KINDS, kind_of
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Predict(ModulePass):
     def _candidate(self, group: GroupOp, model: PipelineModel) -> Candidate:
         facts, on, given = GroupFacts.of(group, model, self.extent), machine(self.target), group.schedule
         assert isinstance(given, TileSchedule)
-        kind = KINDS[0] if given.model == KINDS[0] else KINDS[1 + exchanges(group)]
+        kind = CALIBRATED_KINDS[0] if given.model == CALIBRATED_KINDS[0] else CALIBRATED_KINDS[1 + exchanges(group)]
         wanted = (kind, given.tile_sizes, given.thread_counts, given.vector_width)
         for c in schedules(facts, on, Wishes(needs=register_needs(group))):
             if (kind_of(c), c.tile, c.threads, c.vector) == wanted:
