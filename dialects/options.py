@@ -11,7 +11,7 @@ MOST_IN_OPTION = 1 << 31
 
 
 def check_numbers(given: ModulePass, **least: int) -> None:
-    """Raise PipelineError, naming the pass, unless these options are at least that, and less than MOST_IN_OPTION."""
+    """Raise PipelineError, naming the pass, unless options have these least values, and less than MOST_IN_OPTION."""
     for option, low in least.items():
         value = getattr(given, option)
         numbers = value if isinstance(value, tuple) else (value,)

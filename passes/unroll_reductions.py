@@ -96,7 +96,7 @@ def known_points(update: UpdateOp) -> list[range] | None:
 
 
 def _is_window(update: UpdateOp, ranges: list[range]) -> bool:
-    """Whether all that it reads along its domain lies around the point, or is the same for all points, as weights are.
+    """Whether all reads along its domain lie around the point, or are of one place for all points, as weights are.
 
     The first is at coordinates of the domain plus pure ones, the second at those of the domain alone. Of many weights
     an update's blocks load each for several rows at once, but not where a boundary moves x of what is converted.

@@ -17,7 +17,7 @@ from tilefuse.execution.gemm.function import GemmFunction
 from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import boundary_span
 
-Span = tuple[Num, Num]
+EndPlaces = tuple[Num, Num]
 """The first and the last of the places of a coordinate."""
 FreeReads = Mapping[ReadOp, Collection[int]]
 """Reads, with the dimensions in which no boundary moves them."""
@@ -29,7 +29,7 @@ def bounded_reads(ops: Iterable[Operation], known: Collection[SSAValue]) -> Free
     return {op: range(len(op.map.data.results)) for op in reads if all(follows(op, d, known) for d in _bounded(op))}
 
 
-def reads_inside(gemm: GemmFunction, reads: FreeReads, known: Mapping[SSAValue, Span]) -> SSAValue | None:
+def reads_inside(gemm: GemmFunction, reads: FreeReads, known: Mapping[SSAValue, EndPlaces]) -> SSAValue | None:
     """Emit whether reads lie inside of their boundaries' boxes in the dimensions that are said; None of no read.
 
     Of places that lie constants apart the first and the last say it for all.
@@ -63,20 +63,20 @@ def _bounded(op: ReadOp) -> set[int]:
 
 
 def follows(op: ReadOp, dimension: int, known: Collection[SSAValue]) -> bool:
-    """Whether the ends of an index follow from those of `known` coordinates."""
+    """Whether the ends of an index follow from the ends of `known` coordinates."""
     expr = op.map.data.results[dimension]
     return all(op.indices[d] in known for d in expr.used_dims()) and _is_monotonic(expr)
 
 
 def _is_monotonic(expr: AffineExpr) -> bool:
-    """Whether an expression's first and last value are those of its operands' first and last ones."""
+    """Whether an expression has its first and last value where its operands have their first and last ones."""
     if not isinstance(expr, AffineBinaryOpExpr):
         return isinstance(expr, AffineConstantExpr | AffineDimExpr)
     kinds = (AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul, AffineBinaryOpKind.FloorDiv)
     return expr.kind in kinds and _is_monotonic(expr.lhs) and _is_monotonic(expr.rhs)
 
 
-def _span(e: Emitter, expr: AffineExpr, operands: list[Span | None]) -> Span:
+def _span(e: Emitter, expr: AffineExpr, operands: list[EndPlaces | None]) -> EndPlaces:
     """The first and the last value of an expression that `_is_monotonic`."""
     if isinstance(expr, AffineConstantExpr):
         return expr.value, expr.value

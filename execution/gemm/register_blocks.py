@@ -32,7 +32,7 @@ from tilefuse.dialects.img.types import FuncType, element_bytes, storage_type
 from tilefuse.execution.gemm.attribute import GemmSchedule
 from tilefuse.execution.gemm.block_step import NO_COPIES, NO_READS, Copies, Step
 from tilefuse.execution.gemm.function import GemmFunction
-from tilefuse.execution.gemm.inside import FreeReads, Span, bounded_reads, reads_inside
+from tilefuse.execution.gemm.inside import FreeReads, EndPlaces, bounded_reads, reads_inside
 from tilefuse.execution.gemm.vector_values import VectorValues, taken, vector_values
 from tilefuse.lowering.emit import PRIVATE, SHARED, Num
 from tilefuse.lowering.shared_body import SharedBody
@@ -107,7 +107,7 @@ def emit_register_blocks(gemm: GemmFunction, otherwise: Callable[[], None]) -> N
         e.choose(has_rows, lambda: from_width(0), single_rows)
 
 
-def _spans(gemm: GemmFunction, width: int, rows: int) -> dict[SSAValue, Span]:
+def _spans(gemm: GemmFunction, width: int, rows: int) -> dict[SSAValue, EndPlaces]:
     """The first and the last place of each coordinate of a block, of which no vector and no row lies outside."""
     e, schedule, first, last = gemm.e, gemm.schedule, list(gemm.firsts), list(gemm.firsts)
     for d, size, at_least in (
@@ -118,7 +118,7 @@ def _spans(gemm: GemmFunction, width: int, rows: int) -> dict[SSAValue, Span]:
             first[d] = e.min(gemm.firsts[d], e.sub(gemm.extents[d], at_least))
             last[d] = e.sub(e.min(e.add(gemm.firsts[d], size), gemm.extents[d]), 1)
     ends = gemm.coordinates(first), gemm.coordinates(last)
-    found: dict[SSAValue, Span] = {v: (n, ends[1][v]) for v, n in ends[0].items()}
+    found: dict[SSAValue, EndPlaces] = {v: (n, ends[1][v]) for v, n in ends[0].items()}
     for dimension in gemm.op.domain:
         low = gemm.scalar(dimension.min)
         found[dimension.coordinate] = low, e.sub(e.add(low, gemm.scalar(dimension.extent)), 1)
@@ -277,7 +277,7 @@ class RegisterBlocks:
         self, copies: Copies, start: Num, domain: dict[SSAValue, Num], dimensions: Sequence[DomainAxis],
         part: _Part | None,
     ) -> None:  # fmt: skip
-        """As `_copy_rows`, two rows at a time where they are even: windows of neighbours share what they read."""
+        """Copy rows by vectors, two rows at a time where their number is even: windows of neighbours share reads."""
         inner, *outer = dimensions
         count = 2 if self.rows % 2 == 0 else 1
         with ExitStack() as scopes:

@@ -43,7 +43,7 @@ class VectorValues:
 
     @property
     def at_edges(self) -> dict[ReadOp, tuple[int, ...]]:
-        """Those that a boundary moves along x: they are vectors where none of their points lies outside."""
+        """Reads that a boundary moves along x: they are vectors where none of their points lies outside."""
         return {op: (0,) for op in self.reads if any(0 in b.dimensions for b in behind_boundaries(op.source)[1])}
 
 
