@@ -16,6 +16,17 @@ def dot(graph: nx.DiGraph) -> str:
     return "\n".join([f"digraph {_quoted(graph.graph['name'])} {{", *_statements(graph), "}"]) + "\n"
 
 
+def dot_of_kernels(graph: nx.DiGraph) -> str:
+    """Write a `kernel_graph` as one `digraph`: a node per kernel with the names of its stages, and per input."""
+    lines = [f"digraph {_quoted(graph.graph['name'])} {{", '  node [fontname="sans-serif"];']
+    for name, facts in graph.nodes.items():
+        shape = "ellipse" if facts["kind"] == "input" else "box"
+        stages = [] if facts["stages"] == (name,) else [", ".join(facts["stages"])]
+        lines.append(f"  {_quoted(name)} [shape={shape} label={_label(facts['kernel'] or name, *stages)}];")
+    lines += [f"  {_quoted(producer)} -> {_quoted(consumer)};" for producer, consumer in graph.edges]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
 def _statements(graph: nx.DiGraph) -> Iterator[str]:
     yield '  node [fontname="sans-serif"];'
     kernels: dict[str, list[str]] = {}

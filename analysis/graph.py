@@ -99,6 +99,14 @@ def kernel_graph(graph: nx.DiGraph) -> nx.DiGraph:
     return found
 
 
+def launch_order(graph: nx.DiGraph) -> nx.DiGraph:
+    """Drop the edges of a `kernel_graph` that follow from others: each kernel keeps the last ones that it waits for."""
+    order = nx.transitive_reduction(graph)
+    order.graph.update(graph.graph)
+    order.add_nodes_from(graph.nodes(data=True))  # the reduction has neither facts nor name
+    return order
+
+
 def is_convex(graph: nx.DiGraph, members: Iterable[Hashable]) -> bool:
     """Check that no path between two members leaves them: only then can one kernel compute them together."""
     inside = set(members)

@@ -32,7 +32,7 @@ from tilefuse.dialects.img.types import FuncType, element_bytes, storage_type
 from tilefuse.execution.gemm.attribute import GemmSchedule
 from tilefuse.execution.gemm.block_step import NO_COPIES, NO_READS, Copies, Step
 from tilefuse.execution.gemm.function import GemmFunction
-from tilefuse.execution.gemm.inside import FreeReads, EndPlaces, bounded_reads, reads_inside
+from tilefuse.execution.gemm.inside import EndPlaces, FreeReads, bounded_reads, reads_inside
 from tilefuse.execution.gemm.vector_values import VectorValues, taken, vector_values
 from tilefuse.lowering.emit import PRIVATE, SHARED, Num
 from tilefuse.lowering.shared_body import SharedBody

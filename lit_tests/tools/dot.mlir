@@ -2,6 +2,7 @@
 
 // RUN: pipeline-opt %s -t dot | filecheck %s
 // RUN: pipeline-opt %s --emit=dot -p 'group-stages{algorithm=all},tile,promote-memory' | filecheck %s --check-prefix=KERNELS
+// RUN: pipeline-opt %s -p 'group-stages{algorithm=all}' -t 'dot{kernels=true}' | filecheck %s --check-prefix=ORDER
 // RUN: pipeline-opt %s -p 'inline-stages,group-stages,tile,promote-memory,lower-groups' -t dot | filecheck %s --check-prefix=LOWERED
 // RUN: echo 'func.func private @f()' | not pipeline-opt - -t dot 2>&1 | filecheck %s --check-prefix=NONE
 
@@ -26,6 +27,15 @@
 // KERNELS-NEXT:   "in" -> "the \"sum\" \\ 2"
 // KERNELS-NEXT:   "the \"sum\" \\ 2" -> "out"
 // KERNELS-NEXT: }
+
+// One node per kernel.
+
+// ORDER:      digraph "blur" {
+// ORDER-NEXT:   node
+// ORDER-NEXT:   "in" [shape=ellipse label="in"];
+// ORDER-NEXT:   "out" [shape=box label="out\nthe \"sum\" \\ 2, out"];
+// ORDER-NEXT:   "in" -> "out";
+// ORDER-NEXT: }
 
 // Kernels stand beside their pipeline, which is drawn.
 // LOWERED: digraph "blur" {

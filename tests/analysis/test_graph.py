@@ -9,8 +9,8 @@ import pytest
 from random_pipelines import random_pipeline
 
 import tilefuse as hl
-from tilefuse.analysis.dot import dot
-from tilefuse.analysis.graph import is_convex, kernel_graph, stage_graph
+from tilefuse.analysis.dot import dot, dot_of_kernels
+from tilefuse.analysis.graph import is_convex, kernel_graph, launch_order, stage_graph
 from tilefuse.analysis.model import extract
 from tilefuse.analysis.svg import svg
 from tilefuse.dialects.img.ops import PipelineOp
@@ -82,6 +82,23 @@ def test_a_kernel_is_one_node():
         "g": {"kind": "kernel", "kernel": "k", "stages": ("f", "g")},
     }
     assert set(kernels.edges) == {("in", "a"), ("in", "g"), ("a", "g")}
+
+
+def test_the_order_of_kernels_has_no_edge_that_follows():
+    kernels = kernel_graph(graph_of(parse_module(GROUPED)))
+    order = launch_order(kernels)
+    assert set(order.edges) == {("in", "a"), ("a", "g")}
+    assert dict(order.nodes) == dict(kernels.nodes)
+    assert dot_of_kernels(order).splitlines() == [
+        'digraph "steps" {',
+        '  node [fontname="sans-serif"];',
+        '  "in" [shape=ellipse label="in"];',
+        '  "a" [shape=box label="a"];',
+        '  "g" [shape=box label="k\\nf, g"];',
+        '  "in" -> "a";',
+        '  "a" -> "g";',
+        "}",
+    ]
 
 
 @pytest.mark.parametrize(
