@@ -41,7 +41,7 @@ WIDE = 512
 as long as its stores wait, which the loop after it reads."""
 OF_SEVERAL = 4
 """Rows in a loop over several stages, at most: registers hold no more."""
-SHARED_LOADS = 0.9
+SHARED_LOADS = 0.72
 """Share of the loads of one row that several in one loop must be left, at most, for them to be compared."""
 POINTERS = 14
 """Rows that a loop may load or store with the address of each in a register; x86-64 has 16, one is of the column."""
@@ -53,7 +53,7 @@ not lead there, so that its page is not known, and nothing of it has been fetche
 more apart: then what follows a short row in its page is fetched ahead for nothing, which costs as much."""
 LATE_COST = 0.65
 """Instructions that could be done while such a byte is waited for."""
-BESIDE_COST = 1.3
+BESIDE_COST = 1.0
 """Instructions that could be done while such a byte of a row is waited for which is computed beside the row before it,
 and so does not follow it in time; strips of the picture's width have no others."""
 STREAM_CORES = 8
@@ -200,7 +200,7 @@ def _features(
         instructions += late * sum(_late_bytes(facts, rows, width, tall))
     share = math.prod(facts.box) * nodes[facts.output].bytes
     bytes = float(share) + sum(_loaded(facts, rows, p, width, tall) for p in _inputs(facts, rows))
-    return StripFeatures(blocks=blocks, bytes=bytes, instructions=instructions, kept_bytes=0.0)
+    return StripFeatures(blocks=blocks, bytes=bytes, instructions=instructions, kept_bytes=0.0, together=together)
 
 
 def _computed(rows: StageRows, tall: int) -> float:

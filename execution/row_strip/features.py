@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from tilefuse.analysis.machine import Machine
 from tilefuse.execution.features import Features
 
-BEYOND_CACHE = 1.1
-"""Instructions over those of rows that stay in the first cache, where they only stay in the second."""
+BEYOND_CACHE = 1.07
+"""Instructions over those of rows that stay in the first cache, where they only stay in the second: of loops over one
+row. Those over several load each row once for all of them."""
 LAST_STRIPS = 0.5
 """Share of a strip's time for which threads that find no more wait for the others."""
 LAST_BALANCED = 0.15
@@ -31,6 +32,8 @@ class StripFeatures(Features):
     """Of a strip, all vector lanes."""
     kept_bytes: float
     """Of rows that a strip keeps, and of the rows of inputs that it reads again."""
+    together: int = 1
+    """Rows of the output in one loop."""
     streams: bool = False
     """Whether the output goes to memory past the caches."""
     equal: bool = False
@@ -52,6 +55,6 @@ class StripFeatures(Features):
         waits = LAST_BALANCED if self.is_balanced(machine) else LAST_STRIPS
         rounds = 1.0 if self.blocks <= 1 else -(-self.blocks // machine.cores) + waits
         compute = rounds * self.instructions / (machine.instructions_per_us / machine.cores)
-        if self.kept_bytes > machine.first_cache_bytes:
+        if self.together == 1 and self.kept_bytes > machine.first_cache_bytes:
             compute *= BEYOND_CACHE
         return self.bytes / machine.bytes_per_us, compute
