@@ -90,6 +90,7 @@ def test_a_source_that_prints_has_one_part(three_cores):
 
 def test_an_error_in_a_part_is_reported(three_cores):
     # each `}` ends a function
-    source = "\nvoid a(void) {\n}\n\nvoid b(void) {\n  no_such_type c;\n}\n\nvoid c(void) {\n}\n" + "// a comment\n" * 30
+    bodies = {"a": "", "b": "  no_such_type x;\n", "c": ""}
+    source = "".join(f"\nvoid {name}(void) {{\n{body}}}\n" for name, body in bodies.items()) + "// a comment\n" * 30
     with pytest.raises(BuildError, match="no_such_type"):
-        c_compiler.load_library(source, strict_float=False, kernels=["a", "b", "c"])
+        c_compiler.load_library(source, strict_float=False, kernels=list(bodies))
