@@ -41,7 +41,7 @@ WIDE = 512
 as long as its stores wait, which the loop after it reads."""
 OF_SEVERAL = 4
 """Rows in a loop over several stages, at most: registers hold no more."""
-SHARED_LOADS = 0.72
+SHARED_LOADS = 0.73
 """Share of the loads of one row that several in one loop must be left, at most, for them to be compared."""
 POINTERS = 14
 """Rows that a loop may load or store with the address of each in a register; x86-64 has 16, one is of the column."""
