@@ -89,8 +89,13 @@ def recurrence(facts: UpdateFacts) -> Recurrence | str:
     return Recurrence(along, dim, tuple(sorted(lines, key=lambda line: line.dim)), place.terms[along] > 0, back)
 
 
+def has_all_points(found: Recurrence, update: UpdateOp) -> bool:
+    """Whether every point of a recurrence's functions is on a line, or beside its steps: no plane or diagonal alone."""
+    return all(line.is_pure for line in found.lines) and len(found.lines) + 1 == update.rank
+
+
 def transposes_recurrence(stage: StageOp) -> bool:
-    """Whether a stage alone reads a recurrence, all of it pure lines, and makes lines across memory rows."""
+    """Whether a stage alone reads a recurrence whose lines have all points, and makes lines across memory rows."""
     updates = {read.source.owner for read in reads(stage) if isinstance(read.source.owner, UpdateOp)}
     return any(_is_transposed(update, stage) for update in updates)
 
@@ -99,7 +104,7 @@ def _is_transposed(update: UpdateOp, stage: StageOp) -> bool:
     turns = {turn_of(use.operation, stage) for f in update.funcs for use in f.uses}
     turn = turns.pop() if len(turns) == 1 else None
     found = recurrence(UpdateFacts(update)) if turn is not None else ""
-    if turn is None or not isinstance(found, Recurrence) or not all(line.is_pure for line in found.lines):
+    if turn is None or not isinstance(found, Recurrence) or not has_all_points(found, update):
         return False
     return found.dim > 0 and turn[found.dim] == 0
 

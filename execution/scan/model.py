@@ -76,15 +76,15 @@ class Scan(ExecutionModel):
     computes_beside = True
 
     def legal(self, facts: GroupFacts) -> str | None:
-        from tilefuse.analysis.recurrence import recurrence
+        from tilefuse.analysis.recurrence import has_all_points, recurrence
 
         found = recurrence(facts.update)
         if isinstance(found, str):
             return found
         if facts.starts_inside and len(facts.update.update.pure) != facts.update.update.rank:
             return "a stage gives its old functions, and not all its dimensions are pure coordinates"
-        if facts.beside and not all(line.is_pure for line in found.lines):
-            return "a stage stands behind it, and not all its lines are pure coordinates"
+        if facts.beside and not has_all_points(found, facts.update.update):
+            return "a stage stands behind it, and its lines, which are pure coordinates then, do not have all points"
         return None
 
     def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:

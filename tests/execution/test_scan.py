@@ -228,6 +228,24 @@ def test_search_stores_transposed_lines_by_slices():
     np.testing.assert_array_equal(program(picture), expected)
 
 
+@pytest.mark.parametrize("place", ["plane", "diagonal"])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_lines_in_a_part_of_a_function(place, transposed):
+    """A recurrence over a plane, or a diagonal, of a function: what reads that stores all its other points, too."""
+    x, y, z, image = *hl.vars("x y z"), hl.ImageParam(hl.UInt(8), 2, "image")
+    f, last, r = hl.Func("f"), hl.Func("last"), hl.RDom([(1, 7)])
+    f[x, y, z] = hl.i32(image[x, y]) + z
+    at = 1 if place == "plane" else x
+    f[x, r.x, at] = f[x, r.x - 1, at] + image[x, r.x]
+    last[x, y, z] = (f[y, x, z] if transposed else f[x, y, z]) * 2
+    sizes = {"sizes": (8, 8, 3)}
+    expected = hl.Pipeline(last).compile("reference")(PICTURE, **sizes)
+    np.testing.assert_array_equal(hl.Pipeline(last).compile("cpu")(PICTURE, **sizes), expected)
+    with emulated():
+        program = hl.Pipeline(last).compile("cpu", passes=passes("h200"))
+        np.testing.assert_array_equal(program(PICTURE, **sizes), expected)
+
+
 @pytest.mark.parametrize("others", ["", "slice = 8, buffers = 2, rows = 2, "])
 def test_part_of_lines_of_a_domain(others):
     """All lines of the domain are written, though the results asked for are fewer."""
