@@ -91,8 +91,8 @@ def _is_read_as_its_source(stage: StageOp, sites: Sequence[ReadSite]) -> bool:
 def _is_read_across(site: ReadSite) -> bool:
     """Whether neighbours along x of a reader read different rows."""
     reader, map, indices = site
-    x = reader.body.block.args[0]
-    return all(indices[d] is not x for d in map.results[0].used_dims())
+    x = reader.body.block.args[:1]
+    return all(indices[d] not in x for d in map.results[0].used_dims())
 
 
 def _is_read_through_data(sites: Sequence[ReadSite]) -> bool:

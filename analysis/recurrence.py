@@ -97,10 +97,11 @@ def has_all_points(found: Recurrence, update: UpdateOp) -> bool:
 def transposes_recurrence(stage: StageOp) -> bool:
     """Whether a stage alone reads a recurrence whose lines have all points, and makes lines across memory rows."""
     updates = {read.source.owner for read in reads(stage) if isinstance(read.source.owner, UpdateOp)}
-    return any(_is_transposed(update, stage) for update in updates)
+    return any(transposes_lines(stage, update) for update in updates)
 
 
-def _is_transposed(update: UpdateOp, stage: StageOp) -> bool:
+def transposes_lines(stage: StageOp, update: UpdateOp) -> bool:
+    """Whether a stage does so with an update."""
     turns = {turn_of(use.operation, stage) for f in update.funcs for use in f.uses}
     turn = turns.pop() if len(turns) == 1 else None
     found = recurrence(UpdateFacts(update)) if turn is not None else ""

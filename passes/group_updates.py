@@ -36,7 +36,7 @@ from xdsl.passes import ModulePass
 from tilefuse.analysis.access import reads
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import check_target, machine
-from tilefuse.analysis.recurrence import Recurrence, has_all_points, recurrence, transposes_recurrence
+from tilefuse.analysis.recurrence import Recurrence, has_all_points, recurrence, transposes_lines
 from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import Definition, GroupOp, PipelineOp, StageOp, UpdateOp, YieldOp, prints
@@ -121,7 +121,7 @@ class GroupUpdates(ModulePass):
         if len(update.pure) == update.rank:
             return stage if turns == {tuple(range(update.rank))} and self._has_few_steps(update) else None
         if not machine(self.target).is_gpu:
-            return stage if transposes_recurrence(stage) else None
+            return stage if transposes_lines(stage, update) else None
         found = recurrence(UpdateFacts(update))
         return stage if isinstance(found, Recurrence) and has_all_points(found, update) else None
 

@@ -70,6 +70,11 @@ class ScanSchedule(ScheduleAttr):
         return self.number("slice")
 
     @property
+    def stores_slices(self) -> bool:
+        """Whether a thread takes lines together and stores a slice of their steps at once, along rows."""
+        return self.slice > 0 and self.width > 1
+
+    @property
     def buffers(self) -> int:
         """Slices in shared memory at a time."""
         return self.number("buffers")
@@ -117,5 +122,5 @@ class ScanSchedule(ScheduleAttr):
             raise VerifyException(f"a slice of {self.slice} steps is no multiple of the {self.unroll} written out")
         if self.slice and (not self.lines or any(n > 1 for n in self.lines[1:])):
             raise VerifyException("a slice is that of lines side by side along the first line coordinate")
-        if self.slice and self.width > 1 and (self.lines[0], self.buffers, self.number("rows")) != (1, 1, 1):
+        if self.stores_slices and (self.lines[0], self.buffers, self.number("rows")) != (1, 1, 1):
             raise VerifyException("a slice of lines that a thread takes together is of one thread, row and buffer")

@@ -6,8 +6,8 @@ all of them. Results are those of the definition to the bit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 from xdsl.dialects import func
 from xdsl.ir import Attribute, SSAValue
@@ -167,18 +167,29 @@ class ScanKernel(UpdateFunction):
 
     def _lines_together(self, where: _Where, rest: Num) -> None:
         """Lines side by side, one step of all after the other: a loop over them that vectors may run."""
-        e, width, depth = self.e, self.schedule.width, self.recurrence.depth
-        first = self.recurrence.lines[0].coordinate
-        kept = self._kept(depth, width)
-        count = e.min(rest, width)
-        for back in range(depth):
-            with e.loop(count, "i", simd=True) as i:
-                self._keep_old(kept, where | {first: e.add(where[first], i)}, back, [back, i])
+        kept, count = self._kept_of_lanes(where, rest)
         with (
-            e.loop(self.steps, identifier(self.recurrence.along.name_hint or "r")) as k,
-            e.loop(count, "i", simd=True) as i,
+            self.e.loop(self.steps, identifier(self.recurrence.along.name_hint or "r")) as k,
+            self._lanes(where, count) as (i, line),
         ):
-            self._steps([self._at(where | {first: e.add(where[first], i)}, k)], kept, [i])
+            self._steps([self._at(line, k)], kept, [i])
+
+    def _kept_of_lanes(self, where: _Where, rest: Num) -> tuple[list[SSAValue], Num]:
+        """Keep the old values of lines side by side; how many lines these are, of the `rest` from the first on."""
+        width, depth = self.schedule.width, self.recurrence.depth
+        kept = self._kept(depth, width)
+        count = self.e.min(rest, width)
+        for back in range(depth):
+            with self._lanes(where, count) as (i, line):
+                self._keep_old(kept, line, back, [back, i])
+        return kept, count
+
+    @contextmanager
+    def _lanes(self, where: _Where, count: Num) -> Iterator[tuple[Num, _Where]]:
+        """Open a loop over lines side by side: the number of one, and its coordinates."""
+        first = self.recurrence.lines[0].coordinate
+        with self.e.loop(count, "i", simd=True) as i:
+            yield i, where | {first: self.e.add(where[first], i)}
 
     def _at(self, where: _Where, k: Num) -> _Where:
         return where | {self.recurrence.along: self.e.add(self.low, k)}

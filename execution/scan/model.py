@@ -215,7 +215,7 @@ class Scan(ExecutionModel):
         schedule = ScanSchedule.expect(group.schedule)
         if schedule.chunk and (reason := self._why_no_chunks(facts)) is not None:
             raise NotFusable(f"blocks do not share out its lines: {reason}")
-        if schedule.slice and schedule.width > 1 and not is_stored_along_rows(found, facts.turn):
+        if schedule.stores_slices and not is_stored_along_rows(found, facts.turn):
             raise NotFusable("a slice of lines that are taken together is of lines that are stored along rows")
         threads = schedule.lines
         if len(threads) != len(found.lines):
@@ -258,8 +258,8 @@ class Scan(ExecutionModel):
 
         assert group.update is not None
         schedule = ScanSchedule.expect(group.schedule)
-        turned = schedule.slice and schedule.width > 1
-        return Needs(turned_scan_bytes(group.update, schedule) if turned else 0, group.sym_name.data)
+        bytes = turned_scan_bytes(group.update, schedule) if schedule.stores_slices else 0
+        return Needs(bytes, group.sym_name.data)
 
     def smaller(self, group: GroupOp, model: PipelineModel) -> ScanSchedule | None:
         schedule = ScanSchedule.expect(group.schedule)
@@ -296,9 +296,9 @@ class Scan(ExecutionModel):
         schedule = ScanSchedule.expect(group.schedule)
         if schedule.chunk:
             return [chunked_scan_kernel(group)]
-        if schedule.slice:
-            return [turned_scan_kernel(group) if schedule.width > 1 else staged_scan_kernel(group)]
-        return [scan_kernel(group)]
+        if schedule.stores_slices:
+            return [turned_scan_kernel(group)]
+        return [staged_scan_kernel(group) if schedule.slice else scan_kernel(group)]
 
 
 def _cpu_width(facts: GroupFacts, found: Recurrence) -> int:

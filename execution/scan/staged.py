@@ -64,7 +64,7 @@ def is_along_rows(update: UpdateOp, found: Recurrence, turn: Sequence[int]) -> b
 
 def scan_shared_bytes(update: UpdateOp, found: Recurrence, turn: Sequence[int], schedule: ScanSchedule) -> int:
     """Shared memory of a block."""
-    if not schedule.slice or schedule.width > 1:
+    if not schedule.slice or schedule.stores_slices:
         return 0
     each = [o.elements * o.bytes * schedule.buffers for o in scan_operands(update, found, schedule)]
     if is_turned(found, turn):

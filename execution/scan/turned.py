@@ -9,8 +9,7 @@ So each line of the cache is written once, and as a whole. Results are those of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects import func
@@ -21,6 +20,7 @@ from tilefuse.dialects.img.ops import GroupOp, UpdateOp
 from tilefuse.dialects.img.types import element_bytes, storage_type
 from tilefuse.execution.scan.attribute import ScanSchedule
 from tilefuse.execution.scan.emission import ScanKernel
+from tilefuse.execution.scan.staged import is_turned
 from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.symbols import identifier
 from tilefuse.lowering.update_ends import Ends
@@ -35,7 +35,7 @@ def turned_scan_kernel(group: GroupOp) -> func.FuncOp:
 
 def is_stored_along_rows(found: Recurrence, turn: Sequence[int]) -> bool:
     """Whether lines that lie side by side where they are computed are rows of the stored functions."""
-    return bool(found.lines) and found.lines[0].dim == 0 and turn[found.dim] == 0
+    return bool(found.lines) and found.lines[0].dim == 0 and is_turned(found, turn)
 
 
 def turned_scan_bytes(update: UpdateOp, schedule: ScanSchedule) -> int:
@@ -58,22 +58,10 @@ class _TurnedScan(ScanKernel):
         """Where those of the present step of a line go."""
 
     def _lines_together(self, where: _Where, rest: Num) -> None:
-        e, width, depth = self.e, self.schedule.width, self.recurrence.depth
-        count = e.min(rest, width)
         types = [storage_type(self.element(number)) for number in range(len(self.op.olds))]
-        self.results = [e.alloca(_shape(self.schedule), type, PRIVATE, "results") for type in types]
-        kept = self._kept(depth, width)
-        for back in range(depth):
-            with self._lanes(where, count) as (i, line):
-                self._keep_old(kept, line, back, [back, i])
+        self.results = [self.e.alloca(_shape(self.schedule), type, PRIVATE, "results") for type in types]
+        kept, count = self._kept_of_lanes(where, rest)
         self._slices(where, count, kept)
-
-    @contextmanager
-    def _lanes(self, where: _Where, count: Num) -> Iterator[tuple[Num, _Where]]:
-        """Open a loop over lines: the number of one, and its coordinates."""
-        first = self.recurrence.lines[0].coordinate
-        with self.e.loop(count, "i", simd=True) as i:
-            yield i, where | {first: self.e.add(where[first], i)}
 
     def _slices(self, where: _Where, count: Num, kept: Sequence[SSAValue]) -> None:
         """Take all steps of `count` lines, a slice after the other."""

@@ -16,7 +16,12 @@ from tilefuse.lowering.symbols import c_function_name
 
 def entry_point(name: str) -> str:
     """The C function that takes a kernel's arguments as an array of 64-bit words."""
-    return f"{c_function_name(name)}_words"
+    return entry_of(c_function_name(name))
+
+
+def entry_of(function: str) -> str:
+    """The entry point of a kernel by the name of its C function."""
+    return f"{function}_words"
 
 
 def c_entry_points(groups: Sequence[GroupOp]) -> str:

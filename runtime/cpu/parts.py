@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilefuse.runtime.cpu.entry_points import entry_of
 from tilefuse.runtime.cpu.output import SETTER
 from tilefuse.targets.cpus import host_cpu
 
@@ -42,7 +43,7 @@ def _lengths(source: str, kernels: Sequence[str]) -> list[tuple[int, str]]:
 
 def _with_static(source: str, kernels: Sequence[str]) -> str:
     for name in kernels:
-        for function in (name, f"{name}_words"):
+        for function in (name, entry_of(name)):
             source = source.replace(_definition(function), f"\nstatic {_definition(function)[1:]}")
     return source
 

@@ -228,6 +228,18 @@ def test_search_stores_transposed_lines_by_slices():
     np.testing.assert_array_equal(program(picture), expected)
 
 
+def test_a_number_of_transposed_lines():
+    """Where a transposed recurrence is read at one point, by a function without coordinates."""
+    x, y, image = *hl.vars("x y"), hl.ImageParam(hl.UInt(8), 2, "image")
+    f, turned, one, r = hl.Func("f"), hl.Func("turned"), hl.Func("one"), hl.RDom([(1, 7)])
+    f[x, y] = hl.i32(image[x, y])
+    f[x, r.x] = f[x, r.x - 1] + image[x, r.x]
+    turned[x, y] = f[y, x]
+    one[()] = turned[3, 4]
+    expected = hl.Pipeline(one).compile("reference")(PICTURE)
+    np.testing.assert_array_equal(hl.Pipeline(one).compile("cpu")(PICTURE), expected)
+
+
 @pytest.mark.parametrize("place", ["plane", "diagonal"])
 @pytest.mark.parametrize("transposed", [False, True])
 def test_lines_in_a_part_of_a_function(place, transposed):
