@@ -19,7 +19,7 @@ from tilefuse.dialects.img.ops import BoundaryOp, Definition, GroupOp, InputOp, 
 
 @dataclass(frozen=True, slots=True)
 class StageRead:
-    """One read of a stage's body."""
+    """One read in a stage's body, with its source and its indices."""
 
     op: ReadOp
     indices: tuple[AnyIndex, ...]
@@ -27,12 +27,12 @@ class StageRead:
 
     @property
     def function(self) -> SSAValue:
-        """The function as it is read, under its boundaries."""
+        """The function that is read, boundaries included."""
         return self.op.source
 
     @property
     def base(self) -> SSAValue:
-        """The input, stage or group result that is read, without its boundaries."""
+        """The input, stage or group result that is read, boundaries removed."""
         return behind_boundaries(self.op.source)[0]
 
     @property
@@ -42,7 +42,7 @@ class StageRead:
 
 
 def coordinates(op: Definition) -> dict[SSAValue, int]:
-    """Number the coordinates of a stage's domain, x first: 0, 1, ...; an update's reduction domain comes last."""
+    """Number the coordinates of a stage's domain from 0, x first; an update's reduction domain comes last."""
     return {argument: dim for dim, argument in enumerate(op.body.block.args)}
 
 
@@ -56,7 +56,7 @@ def reads(op: Definition) -> Iterator[ReadOp]:
 
 
 def indices_of(read: ReadOp, of: dict[SSAValue, int]) -> tuple[AnyIndex, ...]:
-    """Classify the indices of a read in the coordinates `of` its reader (from `coordinates`), x first."""
+    """Classify each index of a read, x first, by the coordinate `of` its reader (see `coordinates`) that it follows."""
     return _classified(read.map.data, tuple([of.get(value) for value in read.indices]))
 
 
@@ -89,7 +89,7 @@ def read_sites(stage: StageOp) -> list[ReadSite] | None:
 
 
 def behind_boundaries(function: SSAValue) -> tuple[SSAValue, tuple[BoundaryOp, ...]]:
-    """Find the function under the boundaries of `function`; return it, and these boundaries, outermost first."""
+    """Strip the boundaries from `function`; return the function below them and the boundaries, outermost first."""
     boundaries = []
     while isinstance(owner := function.owner, BoundaryOp):
         boundaries.append(owner)
@@ -98,7 +98,7 @@ def behind_boundaries(function: SSAValue) -> tuple[SSAValue, tuple[BoundaryOp, .
 
 
 def boundaries_over(functions: Iterator[SSAValue] | list[SSAValue]) -> Iterator[BoundaryOp]:
-    """Yield the boundaries that stand over functions, directly or over one another; inner ones first."""
+    """Yield the boundaries applied to functions, directly or over other boundaries; inner ones first."""
     waiting = list(functions)
     while waiting:
         function = waiting.pop(0)
@@ -109,7 +109,7 @@ def boundaries_over(functions: Iterator[SSAValue] | list[SSAValue]) -> Iterator[
 
 
 def defining_op(function: SSAValue) -> InputOp | Definition:
-    """Find the input, stage or update that gives the values of a function, behind boundaries and groups."""
+    """Find the input, stage or update that computes a function, through boundaries and groups."""
     while True:
         function, _ = behind_boundaries(function)
         op = function.owner
@@ -120,7 +120,7 @@ def defining_op(function: SSAValue) -> InputOp | Definition:
 
 
 def function_name(function: SSAValue) -> str:
-    """Return the name of the input, stage or group that a function comes from, behind its boundaries."""
+    """Return the name of the input, stage or group that a function comes from, boundaries removed."""
     owner: Operation | object = behind_boundaries(function)[0].owner
     if isinstance(owner, Definition | InputOp | GroupOp):
         return owner.sym_name.data
@@ -128,7 +128,7 @@ def function_name(function: SSAValue) -> str:
 
 
 def free_name(base: str, taken: Collection[str]) -> str:
-    """The name of a new stage: `base`, with a number behind it if the name is taken."""
+    """Return a name for a new stage: `base`, with a number appended if the name is taken."""
     name, number = base, 1
     while name in taken:
         number += 1

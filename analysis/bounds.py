@@ -1,4 +1,4 @@
-"""Bounds inference: which box of every function a call needs, backwards from the outputs.
+"""Bounds inference: the box of every function that a call needs, computed from the outputs back to the inputs.
 
 Exact for affine accesses with one coordinate per index. One inference serves the numbers of a call
 (`required_boxes`; so one compiled program serves any size) and the symbols of every call (`symbolic_regions`).
@@ -43,19 +43,19 @@ _ANYWHERE = (-(1 << 60), 1 << 60)
 
 
 def spans_of(box: Box) -> list[Span]:
-    """(first, last) per dimension."""
+    """Convert a box to (first, last) per dimension."""
     return [(low, low + extent - 1) for low, extent in box]
 
 
 def union(a: Spans | None, b: Spans) -> Spans:
-    """The smallest box around both."""
+    """Return the smallest box that contains both."""
     if a is None:
         return list(b)
     return [(least(p[0], q[0]), greatest(p[1], q[1])) for p, q in zip(a, b, strict=True)]
 
 
 def flat_ops(pipeline: PipelineOp) -> Iterator[Operation]:
-    """The ops of a pipeline, groups opened, producers first."""
+    """Yield the operations of a pipeline, those inside groups included, producers first."""
     for op in pipeline.body.block.ops:
         if isinstance(op, GroupOp):
             yield from op.body.block.ops
@@ -63,14 +63,14 @@ def flat_ops(pipeline: PipelineOp) -> Iterator[Operation]:
 
 
 def computed_stages(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> Iterator[tuple[Definition, Box]]:
-    """Yield the stages and updates of a call in order, with their boxes; `needed` as of `required_boxes`."""
+    """Yield the stages and updates that a call computes, in order, with their boxes; `needed`: of `required_boxes`."""
     for op in flat_ops(pipeline):
         if isinstance(op, Definition) and (box := needed.get(op.funcs[0])) is not None:
             yield op, box
 
 
 def coordinate_spans(op: Definition, region: Sequence[AnySpan], sizes: Sizes) -> dict[SSAValue, AnySpan] | None:
-    """The boxes of the coordinates of a body while its functions are computed over `region`; None if surely nowhere."""
+    """Return the box of a body's coordinates while its functions are computed on `region`; None if certainly empty."""
     if isinstance(op, StageOp):
         return dict(zip(op.body.block.args, region, strict=True))
     domain = domain_spans(op, sizes)
@@ -80,7 +80,7 @@ def coordinate_spans(op: Definition, region: Sequence[AnySpan], sizes: Sizes) ->
 
 
 def touched_spans(op: ReadOp | WriteOp, of: Definition, coordinates: Mapping[SSAValue, AnySpan], sizes: Sizes) -> Spans:
-    """The box that a read or write of the body of `of` touches while its coordinates run over their spans."""
+    """Return the box that a read or write in the body of `of` touches while the coordinates run over their spans."""
     operands: list[AnySpan] = []
     anywhere = False
     for value in op.indices:
@@ -102,7 +102,7 @@ def touched_spans(op: ReadOp | WriteOp, of: Definition, coordinates: Mapping[SSA
 
 
 def updated_spans(op: UpdateOp, region: Spans, coordinates: Mapping[SSAValue, AnySpan] | None, sizes: Sizes) -> Spans:
-    """The box of the old functions that an update needs: all that it gives, reads of itself and writes.
+    """Return the box of the old functions that an update needs: its own region, its reads of itself and its writes.
 
     Over a domain of no points nothing is written, but places that data, constants or a dimension that has points
     decide count, as in Halide: kernels load what they add to there, and store it, around the loops over the others.
@@ -124,7 +124,7 @@ def updated_spans(op: UpdateOp, region: Spans, coordinates: Mapping[SSAValue, An
 
 
 def through_boundary(kind: BoundaryKind, wanted: AnySpan, box: AnySpan) -> AnySpan | None:
-    """The coordinates inside `box` that a boundary reads for the coordinates `wanted`; None if it reads none."""
+    """Map the coordinates `wanted` through a boundary to coordinates inside `box`; None if the boundary reads none."""
     first, last = box
     low, high = wanted
     if provably_le(last + 1, first):
@@ -151,7 +151,7 @@ def through_boundary(kind: BoundaryKind, wanted: AnySpan, box: AnySpan) -> AnySp
 
 
 def required_spans(pipeline: PipelineOp, outputs: Mapping[str, Spans], sizes: Sizes) -> dict[SSAValue, Spans]:
-    """(first, last) per dimension of every function that the outputs need; unneeded functions are absent.
+    """Compute (first, last) per dimension of every function that the outputs need; unneeded functions are absent.
 
     `outputs`: the same of the outputs, by name. By symbols, a function may be there that some calls do not need.
     """
@@ -225,7 +225,7 @@ def _check_declared(op: Definition, region: Spans) -> None:
 
 
 def _coordinate(op: Definition, dim: int) -> str:
-    """The name of a coordinate, for messages."""
+    """Return the name of a coordinate for error messages."""
     if isinstance(op, StageOp):
         hint = op.body.block.args[dim].name_hint
     else:
@@ -239,7 +239,7 @@ def required_boxes(
     input_boxes: Mapping[str, Box],
     scalars: Mapping[str, int | float],
 ) -> dict[SSAValue, Box]:
-    """(min, extent) per dimension of every function that the outputs need. See `required_spans`."""
+    """Compute (min, extent) per dimension of every function that the outputs need. See `required_spans`."""
     outputs = {name: cast(Spans, spans_of(box)) for name, box in output_boxes.items()}
     spans = required_spans(pipeline, outputs, CallSizes(input_boxes, scalars))
     # numbers in, numbers out
@@ -248,7 +248,7 @@ def required_boxes(
 
 
 def symbolic_regions(pipeline: PipelineOp) -> dict[SSAValue, Spans]:
-    """Infer the box of every function by the mins and extents of outputs and inputs, and the parameters, of any call.
+    """Infer the box of every function as a formula of output boxes, input boxes and parameters, valid for any call.
 
     Never less than a call needs, and exactly that, unless it reads through `mod`, repeats an image, mirrors what
     another boundary limits, or asks nothing of what lies inside a constant exterior.
@@ -267,7 +267,7 @@ OpenSpan = tuple[int | None, int | None]
 
 
 def _invert(index: Index, limit: OpenSpan) -> OpenSpan:
-    """The coordinates x with `limit[0] <= floor((num x + offset) / den) <= limit[1]`."""
+    """Return the coordinates x with `limit[0] <= floor((num x + offset) / den) <= limit[1]`."""
     num, offset, den = index.num, index.offset, index.den
     low, high = limit
     # floor(v / den) >= low  <=>  v >= low den;   floor(v / den) <= high  <=>  v <= high den + den - 1
@@ -289,7 +289,7 @@ def _meet(a: OpenSpan, b: OpenSpan) -> OpenSpan:
 
 
 def _take(op: Definition, spans: list[OpenSpan], valid: dict[SSAValue, list[OpenSpan]]) -> None:
-    """Note where the functions of `op` can be computed: on `spans`, within the declared bounds."""
+    """Record the region in which the functions of `op` can be computed: `spans`, cut to the declared bounds."""
     for d, declared in enumerate(op.bounds.data if op.bounds is not None else ()):
         if declared is not None:
             spans[d] = _meet(spans[d], (declared[0], declared[0] + declared[1] - 1))
@@ -298,7 +298,7 @@ def _take(op: Definition, spans: list[OpenSpan], valid: dict[SSAValue, list[Open
 
 
 def default_output_boxes(pipeline: PipelineOp, input_boxes: Mapping[str, Box]) -> dict[str, Box]:
-    """The largest box of each output whose reads stay inside the inputs.
+    """Compute the largest box of each output whose reads stay inside the inputs.
 
     A dimension that nothing limits takes its declared bound, else the extent of the same dimension of the
     first input of that rank. Raises PipelineError if a dimension has neither, or if the box is empty.

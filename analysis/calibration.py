@@ -1,4 +1,4 @@
-"""The constants of the cost of warp tiles: fitted to timings, per GPU where there is a file of them.
+"""Constants of the warp-tile cost model, fitted to timings; a GPU may have a file of its own.
 
 A file is TOML, one `name = number` a line; what it leaves out keeps its default. `targets/calibration/<model>.toml`
 comes with the package; the user's own, `calibration/<model>.toml` in the user's configuration folder, goes before it.
@@ -17,7 +17,7 @@ from tilefuse.dialects.diagnostics import PipelineError
 
 @dataclass(frozen=True)
 class Calibration:
-    """Constants of the cost of warp tiles; the defaults were fitted on an H200."""
+    """Constants of the warp-tile cost model; the defaults were fitted on an H200."""
 
     exchange_row: float = 0.31
     """Instructions to write, or read, a lane's part of a row that goes from warp to warp."""
@@ -97,7 +97,7 @@ DEFAULTS = Calibration()
 
 
 def user_file(model: str) -> Path:
-    """Path of the user's own constants for a GPU, or for this machine's `cpu`, if there are any."""
+    """Return the path of the user's constants for a GPU or for this machine's `cpu`, if the file exists."""
     from platformdirs import user_config_dir
 
     return Path(user_config_dir("tilefuse")) / "calibration" / f"{model}.toml"
@@ -105,7 +105,7 @@ def user_file(model: str) -> Path:
 
 @cache
 def calibration(model: str) -> Calibration:
-    """The constants for a GPU of `targets/gpus.toml`, by its name there.
+    """Return the constants for a GPU, by its name in `targets/gpus.toml`.
 
     Raises PipelineError, naming the file, for one that cannot be read.
     """
@@ -116,7 +116,7 @@ def calibration(model: str) -> Calibration:
 
 
 def read_calibration(path: Path) -> Calibration:
-    """The constants of a file. Raises PipelineError, naming the file, where it is wrong."""
+    """Read constants from a file. Raises PipelineError, which names the file, if the contents are invalid."""
     return Calibration(**_numbers(path, {f.name for f in fields(Calibration)}))
 
 
@@ -135,7 +135,7 @@ def _numbers(path: Path, known: Collection[str]) -> dict[str, float]:
 
 @cache
 def cpu_rates() -> dict[str, float]:
-    """The rates of this machine's CPU that the user has measured, by their names in `targets/cpus.toml`."""
+    """Return the rates of this machine's CPU that the user has measured, by their names in `targets/cpus.toml`."""
     from tilefuse.targets.cpus import RATES
 
     path = user_file("cpu")
@@ -146,6 +146,6 @@ def cpu_rates() -> dict[str, float]:
 
 
 def calibration_text(constants: Calibration, origin: str) -> str:
-    """A file that gives `constants`, with a comment that says where they come from."""
+    """Format `constants` as a calibration file, with a comment that gives their origin."""
     lines = [f"{f.name} = {getattr(constants, f.name):.5g}" for f in fields(constants)]
     return "\n".join([f"# {origin}", *lines]) + "\n"

@@ -1,4 +1,4 @@
-"""Dependence of the values of a body on given ones."""
+"""Data dependence inside a body: the values computed from given values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 
 def depending(ops: Iterable[Operation], sources: Iterable[SSAValue]) -> set[SSAValue]:
-    """Find `sources` and all values that ops, in program order, compute from them."""
+    """Return `sources` and all values that ops, in program order, compute from them."""
     found = set(sources)
     if found:
         for op in ops:

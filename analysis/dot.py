@@ -61,7 +61,7 @@ def _label(*lines: str) -> str:
 
 
 def _quoted(name: str) -> str:
-    """Quote an identifier. Backslashes are doubled first, so that an escape of `printable` is no other name."""
+    """Quote an identifier. Backslashes are doubled first, so that an escape from `printable` stays distinct."""
     return f'"{printable(_escaped(name))}"'
 
 

@@ -1,4 +1,4 @@
-"""Groups that become the same kernel: a chain of like stages is compiled once and launched many times.
+"""Detection of identical kernels: groups of the same shape are compiled once and launched several times.
 
 Two groups are alike when they differ only in names, in where in memory their pictures lie, and in the planes that they
 read of these: same schedule, places and bodies, over functions of the same types and known strides, under like
@@ -28,7 +28,7 @@ _FARTHEST_PLANE = 2**16
 
 
 def read_planes(group: GroupOp) -> dict[SSAValue, tuple[int | None, ...]]:
-    """Map the functions that a group's kernel reads to the plane that it reads of each, per dimension.
+    """Map each function that a group's kernel reads to the plane that it reads, per dimension.
 
     A plane is the one constant at which all reads are; None where there is none, in dimensions of a known stride, and
     of boundaries. Kernels count these dimensions from the plane on: so one kernel serves groups that read other planes.
@@ -60,7 +60,7 @@ def _is_outside(function: SSAValue, group: GroupOp) -> bool:
 
 
 def fingerprint(group: GroupOp) -> Hashable:
-    """Equal for two groups of a pipeline exactly if one kernel serves both."""
+    """Compute a key that is equal for two groups of a pipeline exactly if one kernel serves both."""
     read: list[SSAValue] = []
     numbers: dict[SSAValue, Hashable] = {}
     planes = read_planes(group)
@@ -112,7 +112,7 @@ def fingerprint(group: GroupOp) -> Hashable:
 
 
 def _known(function: SSAValue) -> Hashable:
-    """Return the type and the known strides of a function: all that a kernel's text knows of its memory."""
+    """Return the type and the known strides of a function: all that a kernel's text depends on."""
     return (str(function.type), tuple(static_strides(function)))
 
 

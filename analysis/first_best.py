@@ -1,4 +1,4 @@
-"""Updates that keep the first best point of a domain, as argmin and argmax do, or the last best one.
+"""Recognition of updates that keep the first (or last) best point of a domain, as argmin and argmax do.
 
     f[x] = Tuple(select(v < f[x][1], e, f[x][0]), select(v < f[x][1], v, f[x][1]))
 
@@ -24,7 +24,7 @@ _NEGATED = {"le": "gt", "ge": "lt", "lt": "ge", "gt": "le"}
 
 @dataclass(frozen=True)
 class FirstBest:
-    """The functions that a better point gives new values to."""
+    """An update that keeps its first best point: the functions that a better point replaces."""
 
     functions: tuple[int, ...]
     """Their numbers in the update."""
@@ -72,7 +72,7 @@ def first_best(update: UpdateOp) -> FirstBest | None:
 
 
 def _own_reads(update: UpdateOp) -> dict[SSAValue, ReadOp] | None:
-    """The reads of the functions themselves by their values; None if one reads elsewhere than where is written."""
+    """Return the reads of the updated functions, by value; None if a read is at another place than the write."""
     found: dict[SSAValue, ReadOp] = {}
     for current in update.currents:
         for use in current.uses:
@@ -85,14 +85,14 @@ def _own_reads(update: UpdateOp) -> dict[SSAValue, ReadOp] | None:
 
 
 def _dependent(update: UpdateOp) -> set[Operation]:
-    """The ops of the body that see the old values, the write not counted."""
+    """Return the operations of the body that depend on the old values, except for the write."""
     seen = depending(update.body.block.ops, update.currents)
     ops = (op for op in update.body.block.ops if not isinstance(op, WriteOp))
     return {op for op in ops if not seen.isdisjoint(op.operands)}
 
 
 def _replaced(op: object, own: dict[SSAValue, ReadOp], function: int) -> tuple[SSAValue, bool, SSAValue] | None:
-    """The condition under which function `function` is replaced, whether it holds then, and the new value."""
+    """Return the condition that replaces function `function`, its truth value then, and the new value."""
     if not isinstance(op, arith.SelectOp):
         return None
     for old, new, holds in ((op.rhs, op.lhs, True), (op.lhs, op.rhs, False)):
@@ -102,14 +102,14 @@ def _replaced(op: object, own: dict[SSAValue, ReadOp], function: int) -> tuple[S
 
 
 def _number(read: ReadOp) -> int:
-    """The number of the function that a read of the update's own functions reads."""
+    """Return the number of the function that a read of the update's own functions reads."""
     update = read.parent_op()
     assert isinstance(update, UpdateOp)
     return update.currents.index(read.source)  # type: ignore[arg-type]
 
 
 def _order(op: object, own: dict[SSAValue, ReadOp], holds: bool) -> tuple[int, SSAValue, str] | None:
-    """Take a comparison apart: the function compared, the new value, and the order of the new to the old value.
+    """Take a comparison apart: the function compared, the new value, and the order of new to old value.
 
     `holds`: whether the new value is the better one where the comparison holds.
     """
@@ -130,7 +130,7 @@ def _order(op: object, own: dict[SSAValue, ReadOp], holds: bool) -> tuple[int, S
 
 
 def _way(op: arith.CmpiOp | arith.CmpfOp, function: FuncType) -> str | None:
-    """The comparison without its kind (ordered, signed, unsigned) if that kind is the element's; else None."""
+    """Return the comparison without its kind (ordered, signed, unsigned) if the kind matches the element; else None."""
     number = op.predicate.value.data
     element = function.element
     if isinstance(op, arith.CmpfOp):

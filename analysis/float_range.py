@@ -1,4 +1,4 @@
-"""The range of a float computed in a stage, which bounds an index that is cast from one.
+"""Range analysis of floats, which bounds an index that is cast from a float.
 
 Interval arithmetic on the real numbers that the ends are, rounded outward to the type: so a value lies in its range
 whether a back end rounds each operation or contracts a product with its sum.
@@ -29,7 +29,7 @@ _NUMPY: dict[type[Attribute], type[np.floating]] = {
 
 
 def float_range(op: Operation, type: Attribute, of: Callable[[SSAValue], FloatSpan]) -> FloatSpan:
-    """The values that the float computed by `op` can take, while its operands lie in their ranges."""
+    """Return the range of the float computed by `op`, from the ranges of its operands."""
     match op:
         case arith.ConstantOp(value=FloatAttr() as attr):
             number = attr.value.data
@@ -53,7 +53,7 @@ def _is_float(type: Attribute) -> bool:
 
 
 def _number(pick: Callable[[float, float], float], a: FloatSpan, b: FloatSpan, end: int) -> float:
-    """The upper end of a minimum, the lower one of a maximum: a side which may be NaN does not count.
+    """Return the upper end of a minimum or the lower end of a maximum; a side that may be NaN does not count.
 
     Where one side is NaN the result is the other, which then bounds it from one end alone.
     """
@@ -65,7 +65,7 @@ def _either(a: FloatSpan, b: FloatSpan) -> FloatSpan:
 
 
 def _of_numbers(op: Operation, type: Attribute, spans: list[FloatSpan]) -> FloatSpan:
-    """The range of an operation on floats that are finite numbers."""
+    """Return the range of an operation whose operands are finite numbers."""
     a, b = spans[0], spans[-1]
     match op:
         case arith.AddfOp():
@@ -100,7 +100,7 @@ def _of_numbers(op: Operation, type: Attribute, spans: list[FloatSpan]) -> Float
 
 
 def rounded(low: Fraction, high: Fraction, type: Attribute) -> FloatSpan:
-    """The narrowest range of floats of a type around two real numbers; ANY_FLOAT where the range overflows."""
+    """Round two real numbers outwards to floats of a type; ANY_FLOAT if the range overflows."""
     kind = _NUMPY.get(type.__class__)
     if kind is None:
         return ANY_FLOAT
@@ -117,7 +117,7 @@ def rounded(low: Fraction, high: Fraction, type: Attribute) -> FloatSpan:
 
 
 def truncated_range(span: FloatSpan, limits: tuple[int, int]) -> tuple[int, int]:
-    """The range of floats cast to integers between two limits, where the cast ends; NaN gives 0."""
+    """Return the range of floats cast to integers between two limits, at which the cast saturates; NaN gives 0."""
     if span == ANY_FLOAT:
         return limits
     low, high = (min(max(end, limits[0]), limits[1]) for end in span)

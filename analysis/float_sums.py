@@ -1,4 +1,4 @@
-"""Sums and products of floats that updates form: of how many terms, and how far from exact they are at most."""
+"""Float sums and products of updates: the number of terms, and the largest rounding error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tilefuse.dialects.img.types import FuncType
 
 @dataclass(frozen=True)
 class FloatSum:
-    """A sum, or a product, of floats at each place that an update writes at."""
+    """A float sum or product that an update forms at each place that it writes."""
 
     function: str
     way: str
@@ -33,7 +33,7 @@ class FloatSum:
     """Products that a step adds up; None for a rule with quotients."""
 
     def bound(self) -> str:
-        """The largest distance from the exact sum, as in docs/semantics.md."""
+        """Upper bound of the distance from the exact sum, as in docs/semantics.md."""
         if self.products is None:
             return "no bound, for it has quotients"
         known = math.prod(n for n in self.counts if isinstance(n, int))
@@ -52,7 +52,7 @@ def _name(symbol: Symbol) -> str:
 
 
 def float_sums(op: UpdateOp, sizes: Sizes) -> Iterator[FloatSum]:
-    """Find the sums and products of floats of an update."""
+    """Find the float sums and products of an update."""
     facts = UpdateFacts(op)
     meeting = [
         d.extent for d, axis in zip(op.domain, facts.domain_axes, strict=True) if axis not in (Axis.Pure, Axis.Parallel)

@@ -1,4 +1,4 @@
-"""Folding operations on integers that are known: of their values, casts, sums, comparisons."""
+"""Constant folding of integer operations: casts, sums, comparisons."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COMPARE: dict[str, Callable[[int, int], bool]] = {
 
 
 def as_signed(number: int, type: Attribute) -> int:
-    """A number as the bits of `type` hold it, read as signed; an index holds all."""
+    """Read a number's bits, as `type` stores them, as a signed integer; an index holds any number."""
     if not isinstance(type, IntegerType):
         return number
     half: int = 1 << (type.width.data - 1)
@@ -35,7 +35,7 @@ def as_signed(number: int, type: Attribute) -> int:
 
 
 def folded(op: Operation, of: Sequence[int]) -> Attribute | None:
-    """The constant that an operation gives whose operands are these numbers, as signed; None if it is not known."""
+    """Return the constant result of an operation on these (signed) operands; None if it is not known."""
     if len(op.results) != 1:
         return None
     type = op.results[0].type

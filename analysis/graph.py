@@ -1,4 +1,4 @@
-"""The graph of a pipeline's functions, and of its kernels, as `networkx.DiGraph`s.
+"""Graphs of a pipeline's functions and of its kernels, as `networkx.DiGraph`s.
 
 Order, reachability and convexity are computed here. Importing networkx takes as long as a fifth of the compiler, so
 passes import this module where they have such a question: when a kernel would store several stages. Who reads whom is
@@ -21,7 +21,7 @@ _Node = TypeVar("_Node", bound=Hashable)
 
 
 def stage_graph(pipeline: PipelineOp) -> nx.DiGraph:
-    """Build the graph of a pipeline at level 1, 2 or 3: a node per input and stage, an edge from producer to consumer.
+    """Build the graph of a pipeline at level 1, 2 or 3: a node per input and stage, edges from producer to consumer.
 
     Nodes are names, in program order. They carry `kind` (`input`, `stage`, `update`; `output` if it is returned),
     `element` and `rank`, `outputs` (what a caller knows it by), `kernel` (the name of its group, or None) and `place`
@@ -82,7 +82,7 @@ def _add_reads(graph: nx.DiGraph, stage: Definition) -> None:
 
 
 def kernel_graph(graph: nx.DiGraph) -> nx.DiGraph:
-    """Contract each kernel of a `stage_graph` to one node; inputs, and stages without a group, stay as they are.
+    """Contract each kernel of a `stage_graph` to one node; inputs and stages outside groups stay.
 
     A node has the name of the last of its stages, and their names, in program order, as `stages`.
     """
@@ -100,7 +100,7 @@ def kernel_graph(graph: nx.DiGraph) -> nx.DiGraph:
 
 
 def launch_order(graph: nx.DiGraph) -> nx.DiGraph:
-    """Drop the edges of a `kernel_graph` that follow from others: each kernel keeps the last ones that it waits for."""
+    """Reduce a `kernel_graph` transitively: each kernel keeps only the last kernels that it waits for."""
     order = nx.transitive_reduction(graph)
     order.graph.update(graph.graph)
     order.add_nodes_from(graph.nodes(data=True))  # the reduction has neither facts nor name
@@ -108,7 +108,7 @@ def launch_order(graph: nx.DiGraph) -> nx.DiGraph:
 
 
 def is_convex(graph: nx.DiGraph, members: Iterable[Hashable]) -> bool:
-    """Check that no path between two members leaves them: only then can one kernel compute them together."""
+    """Check that no path between two members leaves the set: only then can one kernel compute all of them."""
     inside = set(members)
     below = {c for m in inside for c in graph.successors(m)} - inside
     reached = below.union(*(nx.descendants(graph, node) for node in below))
@@ -116,7 +116,7 @@ def is_convex(graph: nx.DiGraph, members: Iterable[Hashable]) -> bool:
 
 
 def uses_first(nodes: Sequence[_Node], uses: Callable[[_Node], Iterable[_Node]]) -> list[_Node]:
-    """Sort nodes so that each stands behind the nodes that it uses, and else in the order in which they are given."""
+    """Sort nodes topologically, used nodes first, and otherwise in the given order."""
     graph = nx.DiGraph()
     graph.add_nodes_from(nodes)
     graph.add_edges_from((node, used) for node in nodes for used in uses(node))

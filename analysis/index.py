@@ -1,4 +1,4 @@
-"""The shape of one index of an access: how a producer's dimension follows a consumer's.
+"""Classification of one index of an access: the map from a consumer's coordinate to a producer's.
 
 `floor((num * x + offset) / den)` of one coordinate is what tiles can follow exactly; a constant and a
 bounded index (`x mod 2`) stay put when the tile moves; anything else needs the whole range.
@@ -37,11 +37,11 @@ class Index:
 
     @property
     def ratio(self) -> Fraction:
-        """Steps of the producer's coordinate per step of the consumer's."""
+        """Producer steps per consumer step."""
         return Fraction(self.num, self.den)
 
     def span(self, of: Sequence[Span]) -> Span:
-        """The coordinates read while the consumer's run over `of`."""
+        """Return the producer coordinates that are read while the consumer's run over `of`."""
         if self.var is None:
             return (self.offset, self.offset)
         low, high = of[self.var]
@@ -57,7 +57,7 @@ class BoundedIndex:
     last: int
 
     def span(self, of: Sequence[Span]) -> Span:
-        """The coordinates read."""
+        """Return the producer coordinates that are read."""
         return (self.first, self.last)
 
 
@@ -74,7 +74,7 @@ class GeneralIndex:
     offset: int = 0
 
     def span(self, of: Sequence[Span]) -> Span:
-        """The coordinates read."""
+        """Return the producer coordinates that are read."""
         assert self.known is not None
         return self.known
 
@@ -83,7 +83,7 @@ AnyIndex = Index | BoundedIndex | GeneralIndex
 
 
 def _linear(expr: AffineExpr) -> tuple[int | None, int, int] | None:
-    """(dim, coefficient, constant) of an expression in at most one dimension, or None."""
+    """Return (dim, coefficient, constant) of an expression in at most one dimension, or None."""
     match expr:
         case AffineConstantExpr(value):
             return (None, 0, value)
@@ -105,7 +105,7 @@ def _linear(expr: AffineExpr) -> tuple[int | None, int, int] | None:
 
 
 def _quotient(expr: AffineExpr) -> tuple[int | None, int, int, int] | None:
-    """(dim, num, offset, den) of `floor((num * dim + offset) / den)`, or None."""
+    """Return (dim, num, offset, den) of `floor((num * dim + offset) / den)`, or None."""
     if (linear := _linear(expr)) is not None:
         return (*linear, 1)
     match expr:
@@ -125,7 +125,7 @@ def _quotient(expr: AffineExpr) -> tuple[int | None, int, int, int] | None:
 
 
 def classify(expr: AffineExpr, coordinates: Sequence[int | None]) -> AnyIndex:
-    """The index that `expr` is; `coordinates[i]` says which coordinate its dimension i is, None for data."""
+    """Classify the index `expr`; `coordinates[i]` is the coordinate of its dimension i, None for data."""
     expr = without_differences(expr)
     data = any(coordinates[d] is None for d in expr.used_dims())
     quotient = None if data else _quotient(expr)
@@ -143,7 +143,7 @@ def classify(expr: AffineExpr, coordinates: Sequence[int | None]) -> AnyIndex:
 
 
 def _terms(expr: AffineExpr, coordinates: Sequence[int | None]) -> tuple[tuple[tuple[int, int], ...], int]:
-    """(coordinate, factor) of each term of a sum of multiples of coordinates, and the constant; none of another."""
+    """Return (coordinate, factor) of each term of a linear sum, and its constant; None for any other expression."""
     if (linear := linear_terms(expr)) is None:
         return (), 0
     terms, constant = linear
@@ -157,7 +157,7 @@ def _terms(expr: AffineExpr, coordinates: Sequence[int | None]) -> tuple[tuple[t
 
 @cache
 def without_differences(expr: AffineExpr) -> AffineExpr:
-    """The expression with `e mod n` where it has `e - (e floordiv n) * n`, whose parts grow together.
+    """Rewrite `e - (e floordiv n) * n` to `e mod n` everywhere in the expression, so that its parts grow together.
 
     By itself, not an equal one, if it has none: intervals of the parts would say nothing of their difference.
     """
@@ -187,7 +187,7 @@ def without_differences(expr: AffineExpr) -> AffineExpr:
 
 
 def _sum(expr: AffineExpr) -> tuple[dict[AffineExpr, int], int]:
-    """The terms of a sum, each with the times that it stands there, and the constant."""
+    """Return the terms of a sum with their multiplicities, and the constant."""
     match expr:
         case AffineConstantExpr(value):
             return {}, value
@@ -203,7 +203,7 @@ def _sum(expr: AffineExpr) -> tuple[dict[AffineExpr, int], int]:
 
 
 def linear_terms(expr: AffineExpr) -> tuple[dict[int, int], int] | None:
-    """Split a sum of dimensions times numbers into these, by position, and the constant; None of anything else."""
+    """Split a linear expression into factors by dimension and a constant; None for any other expression."""
     terms, constant = _sum(expr)
     found: dict[int, int] = {}
     for term, times in terms.items():
@@ -214,7 +214,7 @@ def linear_terms(expr: AffineExpr) -> tuple[dict[int, int], int] | None:
 
 
 def expr_span(expr: AffineExpr, spans: Sequence[AnySpan]) -> AnySpan:
-    """The values of `expr` while its dimensions run over `spans`; exact where each occurs once."""
+    """Return the range of `expr` while its dimensions run over `spans`; exact if each occurs once."""
     match expr:
         case AffineConstantExpr(value):
             return (value, value)
@@ -243,13 +243,12 @@ def expr_span(expr: AffineExpr, spans: Sequence[AnySpan]) -> AnySpan:
 
 
 def is_staged(indices: Sequence[object]) -> bool:
-    """Whether an input read like this is loaded once per tile into registers: x and y one to one, and none of the other
-    dimensions moves with these."""
+    """Whether an input read at these indices is loaded into registers once per tile: only x and y move, one to one."""
     return is_windowed(indices) and all(isinstance(i, Index) and i.num == 1 for i in indices[:2])
 
 
 def is_windowed(indices: Sequence[object]) -> bool:
-    """Whether an input is read so, but with x and y times a number: neighbours read a box without gaps."""
+    """Whether an input read is as in `is_staged`, or with x and y scaled: neighbours read a box without gaps."""
     if len(indices) < 2:
         return False
     x, y, *rest = indices
@@ -268,7 +267,7 @@ constants. Reads of one way differ by constants."""
 
 
 def way(indices: Sequence[AnyIndex]) -> Way | None:
-    """The way of a read; None where an index is divided, or anything else."""
+    """Return the direction of a read (`Way`); None if an index has a division, or is of another form."""
     found: list[tuple[int | None, int] | None] = []
     for i in indices:
         if isinstance(i, BoundedIndex):
@@ -281,7 +280,7 @@ def way(indices: Sequence[AnyIndex]) -> Way | None:
 
 
 def at_phase(expr: AffineExpr, xs: Collection[int], count: int, phase: int) -> tuple[int, int] | None:
-    """(factor, offset) of an index where the coordinate is `count * k + phase`: factor * k + offset.
+    """Return (factor, offset) of an index at the coordinate `count * k + phase`: factor * k + offset.
 
     `xs`: the dimensions of `expr` that are the coordinate. None where it is not linear in k, or takes other values.
     """
@@ -307,7 +306,7 @@ def at_phase(expr: AffineExpr, xs: Collection[int], count: int, phase: int) -> t
 
 
 def divisors(expr: AffineExpr) -> Iterator[int]:
-    """Yield the divisors of an index, of `floordiv` and of `mod`."""
+    """Yield the divisors of `floordiv` and `mod` in an index."""
     if isinstance(expr, AffineBinaryOpExpr):
         if expr.kind in (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.Mod):
             assert isinstance(expr.rhs, AffineConstantExpr)

@@ -1,4 +1,4 @@
-"""Bounds on the arithmetic of indices in a call: they say whether 32 bits hold it, or 64.
+"""Bounds of index arithmetic in a call, which decide between 32-bit and 64-bit indices.
 
 `img.read %table[(%x * 1103515245) mod 251]` stays inside of a small table, and what it takes the remainder of does not
 fit 32 bits from x = 2 on. So it is with a clamp to numbers beyond them, and with a boundary whose box is as large.
@@ -33,7 +33,7 @@ FARTHEST_INDEX = 1 << 62
 
 
 def check_reach(pipeline: PipelineOp, needed: Mapping[SSAValue, Box], sizes: Sizes) -> None:
-    """Raise PipelineError, at the stage, if a call's indices, or values that they are computed from, leave 64 bits.
+    """Raise PipelineError, at the stage, if a call's indices, or the values behind them, exceed 64 bits.
 
     `needed`: the boxes of the call, as `required_boxes` has them.
     """
@@ -47,7 +47,7 @@ def check_reach(pipeline: PipelineOp, needed: Mapping[SSAValue, Box], sizes: Siz
 
 
 def index_reach(stage: Definition, spans: Sequence[Span], sizes: Sizes) -> int:
-    """The greatest magnitude that any part of an index of the stage's reads has, about.
+    """Estimate the greatest magnitude of any subexpression of the indices that a stage reads at.
 
     `spans`: (first, last) coordinate of the stage in each dimension. Indices that are loaded count as 0: what they
     are is not known, and their type limits them.
@@ -76,13 +76,13 @@ def index_reach(stage: Definition, spans: Sequence[Span], sizes: Sizes) -> int:
 
 
 def _value_reach(span: Span) -> int:
-    """Reach of a value that nothing is added to yet: any number of 64 bits may stand there, to be clamped."""
+    """Return the magnitude of a value before any addition: any 64-bit number may occur and be clamped later."""
     reach = _magnitude(span)
     return min(reach, FARTHEST_INDEX - 1) if -FARTHEST_INDEX * 2 <= span[0] and span[1] < FARTHEST_INDEX * 2 else reach
 
 
 def _is_small(op: object) -> bool:
-    """Whether an index is a number of at most 32 bits by its type."""
+    """Whether an index has at most 32 bits by its type."""
     return (
         isinstance(op, arith.IndexCastOp) and isinstance(op.input.type, IntegerType) and op.input.type.width.data <= 32
     )
@@ -97,7 +97,7 @@ def _magnitude(span: Span) -> int:
 
 
 def _boundary_reaches(func: SSAValue, sizes: Sizes) -> Iterator[int]:
-    """Bounds on the arithmetic of boundaries of a read: each end of a box, and twice its extent to mirror it."""
+    """Bound the arithmetic of a read's boundaries: the ends of each box, and twice the extent for mirroring."""
     for op in behind_boundaries(func)[1]:
         for low, high in cast(Mapping[int, Span], boundary_box(op, sizes)).values():
             yield _magnitude((low, high + 1)) + 2 * abs(high - low + 1)

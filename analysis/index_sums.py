@@ -1,4 +1,4 @@
-"""Indices of updates as sums: coordinates and scalars times constants, and a constant."""
+"""Decomposition of update indices into sums of scaled coordinates and scalars."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tilefuse.dialects.img.ops import UpdateOp
 
 @dataclass(frozen=True)
 class IndexSum:
-    """An index: values times constants, and a constant."""
+    """An index as a sum: values times constants, plus a constant."""
 
     terms: Mapping[SSAValue, int]
     constant: int
 
 
 def index_sum(update: UpdateOp, expr: AffineExpr, operands: Sequence[SSAValue]) -> IndexSum | None:
-    """An index as a sum of coordinates, and of scalars that stand between the stages; None of any other."""
+    """Decompose an index into coordinates and scalars (from between the stages); None if it is no such sum."""
     terms: dict[SSAValue, int] = {}
     constant = 0
     todo = [(expr, 1)]

@@ -1,4 +1,4 @@
-"""The values of indices that data decide: few, where a byte or a clamp says so."""
+"""Value sets of data-dependent indices that a byte or a clamp limits to a few values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_VALUES = 4096
 
 
 def with_values(read: ReadOp, dim: int, index: AnyIndex) -> AnyIndex:
-    """The index of a read in dimension `dim`, with the values that it has if these are few for any data."""
+    """Return the index of a read in dimension `dim`, with its possible values if they are few for any data."""
     if not isinstance(index, GeneralIndex) or not index.data_dependent:
         return index
     expr = read.map.data.results[dim]

@@ -1,4 +1,4 @@
-"""Estimated instructions that a thread takes for an operation."""
+"""Estimates of the instructions that a thread executes per operation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SUMS = (arith.AddfOp, arith.SubfOp, arith.AddiOp, arith.SubiOp)
 
 
 def instruction_cost(op: Operation) -> float:
-    """Thread instructions of one op, about. A product that only feeds sums costs nothing: they fuse."""
+    """Estimate the thread instructions of one op. A product that only feeds sums is free: they fuse."""
     if _is_product(op):
         return 0.0 if all(_absorbs(u.operation, u.index) for u in op.results[0].uses) else 1.0
     if type(op) in _BY_CONSTANT and isinstance(op.operands[1].owner, arith.ConstantOp):
@@ -43,12 +43,12 @@ def instruction_cost(op: Operation) -> float:
 
 
 def _is_product(op: object) -> bool:
-    """Whether an op is a product, as a division by a power of two is to compilers, too."""
+    """Whether an op is a product; compilers also make products of divisions by a power of two."""
     if isinstance(op, arith.DivfOp) and isinstance(by := op.rhs.owner, arith.ConstantOp):
         return isinstance(by.value, FloatAttr) and abs(numbers.frexp(by.value.value.data)[0]) == 0.5
     return type(op) in _PRODUCTS
 
 
 def _absorbs(op: Operation, operand: int) -> bool:
-    """Whether a sum and the product that is this operand of it are one instruction: of two products, the second."""
+    """Whether a sum fuses with the product at this operand; if both operands are products, only the second fuses."""
     return type(op) in _SUMS and (operand == 1 or not _is_product(op.operands[1].owner))

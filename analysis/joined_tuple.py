@@ -1,4 +1,4 @@
-"""Updates that join a tuple with terms of the same shape by an associative rule, as products of complex numbers do.
+"""Recognition of updates that combine tuples by an associative rule, such as products of complex numbers.
 
     f[x] = Tuple(f[x][0] * a - f[x][1] * b, f[x][0] * b + f[x][1] * a)
 
@@ -44,7 +44,7 @@ _RINGS = {
 
 @dataclass(frozen=True)
 class JoinedTuple:
-    """The functions that are joined together, and the rule."""
+    """The functions that an update combines together, and the rule."""
 
     functions: tuple[int, ...]
     """Their numbers in the update."""
@@ -57,17 +57,17 @@ class JoinedTuple:
 
     @property
     def divides(self) -> bool:
-        """Whether the rule has quotients."""
+        """Whether the rule contains divisions."""
         return any(isinstance(op, arith.DivfOp) for op in self.skipped)
 
     @property
     def products(self) -> int:
-        """Products that a function is the sum of, at most."""
+        """Largest number of products that a function sums."""
         return max(1, sum(isinstance(op, arith.MulfOp | arith.MuliOp) for op in self.skipped))
 
 
 def joined_tuple(update: UpdateOp) -> JoinedTuple | None:
-    """Find the functions that an update joins by an associative and commutative rule; None if there is none."""
+    """Find the functions that an update combines by an associative and commutative rule; None if there is none."""
     seen = depending(update.body.block.ops, update.currents)
     ops = [op for op in update.body.block.ops if not isinstance(op, WriteOp) and not seen.isdisjoint(op.operands)]
     write = update.write_op
@@ -93,29 +93,29 @@ def joined_tuple(update: UpdateOp) -> JoinedTuple | None:
 
 
 def _read_of(update: UpdateOp, number: int, reads: Sequence[ReadOp]) -> SSAValue | None:
-    """The value that the body reads of a function."""
+    """Return the value that the body reads from a function."""
     found = [r.value for r in reads if r.source is update.currents[number]]
     return found[0] if len(found) == 1 else None
 
 
 class Numbers(ABC, Generic[T]):
-    """Numbers of any kind that a rule is computed in."""
+    """A domain of numbers in which a rule can be computed."""
 
     @abstractmethod
     def constant(self, op: arith.ConstantOp) -> T:
-        """The value of a constant."""
+        """Return the value of a constant."""
 
     @abstractmethod
     def compute(self, op: Operation, operands: Sequence[T]) -> T:
-        """The result of an operation of the rule."""
+        """Compute the result of an operation of the rule."""
 
     @abstractmethod
     def combine(self, number: int, way: str, old: T, new: T) -> T:
-        """Two values of function `number`, joined by its combiner."""
+        """Combine two values of function `number` by its combiner."""
 
 
 def applied(update: UpdateOp, rule: JoinedTuple, old: Sequence[T], terms: Sequence[T], numbers: Numbers[T]) -> list[T]:
-    """Join old values and terms by the rule."""
+    """Combine old values and terms by the rule."""
     values: dict[SSAValue, T] = dict(zip(rule.terms, terms, strict=True))
     values |= {read: value for read, value in zip(rule.reads, old, strict=True) if read is not None}
 
@@ -136,7 +136,7 @@ def applied(update: UpdateOp, rule: JoinedTuple, old: Sequence[T], terms: Sequen
 
 
 class _Field(Numbers[int]):
-    """The field of the numbers modulo a prime. Raises ValueError for operations that it does not have."""
+    """The field of integers modulo a prime. Raises ValueError for operations that it lacks."""
 
     def constant(self, op: arith.ConstantOp) -> int:
         if isinstance(op.value, IntegerAttr):
@@ -157,7 +157,7 @@ class _Field(Numbers[int]):
 
 
 def _is_associative(update: UpdateOp, rule: JoinedTuple) -> bool:
-    """Whether points may be joined in any order and grouping."""
+    """Whether the rule allows any order and grouping of points, tested on random numbers of a field."""
     draw, field = Random(1), _Field()
 
     def join(a: Sequence[int], b: Sequence[int]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Values of a stage as linear combinations of its reads: coefficients by offset, and kernels of rank 1."""
+"""Stage values as linear combinations of reads: coefficients by offset, and kernels of rank 1."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SAME = 4e-7
 
 @dataclass(frozen=True)
 class Taps:
-    """Reads that differ in offsets only: their source, cast and scales."""
+    """Reads that differ only in their offsets: source, cast and scales."""
 
     source: SSAValue
     cast: type[Operation] | None
@@ -38,7 +38,7 @@ class Taps:
 
 @dataclass
 class LinearForm:
-    """A sum: kernels over functions, values of other kinds, and a constant."""
+    """A linear form: kernels over functions, values of other kinds, and a constant."""
 
     kernels: dict[Taps, dict[Offset, Constant]] = field(default_factory=dict)
     reads: dict[Taps, int] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class LinearForm:
 
 
 def wrap(number: Constant, type: Attribute) -> Constant:
-    """An integer as `type` holds it, signed; floats as they are."""
+    """Wrap an integer to `type`, signed; floats stay unchanged."""
     if not isinstance(type, IntegerType):
         return number
     half: int = 1 << (type.width.data - 1)
@@ -56,12 +56,12 @@ def wrap(number: Constant, type: Attribute) -> Constant:
 
 
 def is_ring(type: Attribute) -> bool:
-    """Whether sums and products of `type` may be regrouped without changing a bit: integers, which wrap around."""
+    """Whether sums and products of `type` may be regrouped without changing a bit: true of integers, which wrap."""
     return isinstance(type, IntegerType) and type.width.data > 1
 
 
 def linear_forms(block: Block, floats: bool) -> dict[SSAValue, LinearForm]:
-    """The sums of a stage's body that are no part of a larger sum, in order; with `floats` sums of floats too."""
+    """Return the maximal sums of a stage's body, in order; with `floats`, sums of floats too."""
     ops = list(block.ops)
     parts = {op: found for op in ops if (found := _linear_operands(op)) is not None}
     roots: dict[SSAValue, None] = {}
@@ -93,7 +93,7 @@ def _linear_form(
     position: Mapping[Operation | Block, int],
     axes: Mapping[SSAValue, int],
 ) -> LinearForm:
-    """`root` as a sum, in which other roots are not taken apart."""
+    """Decompose `root` into a sum; other roots are kept as single terms."""
     form = LinearForm()
     # Later ops first: all that uses a value is seen before it.
     coefficients: dict[SSAValue, Constant] = {root: 1}
@@ -133,7 +133,7 @@ def _constant(value: SSAValue) -> Constant | None:
 
 
 def _linear_operands(op: Operation) -> list[tuple[SSAValue, Constant]] | None:
-    """The operands that the result of `op` is linear in, with their factors; None if it is none such."""
+    """Return the operands in which `op` is linear, with their factors; None if it is not linear."""
     if not isinstance(op, _LINEAR) or is_strict(op):
         return None
     match op:
@@ -181,7 +181,7 @@ def _tap(value: SSAValue, axes: Mapping[SSAValue, int]) -> tuple[Taps, Offset] |
 
 
 def _scale_and_offset(expr: AffineExpr) -> tuple[int, int, int] | None:
-    """(dim, a, b) of `a * dim + b`, a positive."""
+    """Return (dim, a, b) of `a * dim + b`, a positive."""
     match expr:
         case AffineDimExpr(position):
             return position, 1, 0
@@ -197,7 +197,7 @@ def _scale_and_offset(expr: AffineExpr) -> tuple[int, int, int] | None:
 
 @dataclass(frozen=True)
 class Factors:
-    """A kernel as a product: `along` one dimension, and `across` the others."""
+    """A kernel as a product of two: `along` one dimension and `across` the others."""
 
     dim: int
     along: dict[int, Constant]
@@ -206,7 +206,7 @@ class Factors:
 
 
 def factors(kernel: Mapping[Offset, Constant], dim: int) -> Factors | None:
-    """The kernel as a product along `dim` and across it; None if its rank is greater.
+    """Factor the kernel into a product along `dim` and across it; None if its rank is greater than 1.
 
     Integers are factored exactly, and without regard to wrapping around; floats within their rounding.
     """

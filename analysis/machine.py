@@ -1,4 +1,4 @@
-"""Machines as the cost model sees them: a GPU or CPU in the same few numbers."""
+"""Machine descriptions for the cost model: the same few numbers for GPUs and CPUs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tilefuse.dialects.diagnostics import PipelineError
 
 @dataclass(frozen=True)
 class Machine:
-    """Rates in units per microsecond; sizes in bytes."""
+    """Machine figures: rates in units per microsecond, sizes in bytes."""
 
     name: str
     is_gpu: bool
@@ -45,7 +45,7 @@ class Machine:
 
 
 def check_extent(extent: tuple[int, ...], where: str) -> None:
-    """Raise PipelineError, naming `where`, unless `extent` is a size of picture."""
+    """Raise PipelineError, naming `where`, unless `extent` is a valid picture size."""
     if not extent or min(extent) < 1:
         raise PipelineError(f"{where}: extent is {extent}; give positive sizes, x first, as in extent=1536,2560")
     if max(extent) >= 1 << 31:
@@ -53,7 +53,7 @@ def check_extent(extent: tuple[int, ...], where: str) -> None:
 
 
 def check_target(target: str, where: str) -> None:
-    """Raise PipelineError, naming `where`, unless `machine` knows the target."""
+    """Raise PipelineError, naming `where`, unless the target `machine` is known."""
     if not is_cpu(target):
         from tilefuse.targets.gpus import UnknownGpu, gpu
 
@@ -73,7 +73,7 @@ def is_cpu(target: str) -> bool:
 
 
 def machine(target: str) -> Machine:
-    """The machine of a target name: `cpu`, a row of `targets/cpus.toml`, or a GPU's model or arch (`h200`, `sm_90`).
+    """Return the machine of a target: `cpu`, a row of `targets/cpus.toml`, or a GPU's model or arch (`h200`, `sm_90`).
 
     Raises PipelineError, with the names that are known.
     """

@@ -1,4 +1,4 @@
-"""The light model of a pipeline that scheduling searches on: extracted once, cheap to ask.
+"""The light model of a pipeline, on which scheduling searches: extracted once, cheap to query.
 
 Nodes are functions (inputs and stages), in program order. An edge from producer to consumer carries the
 distinct reads. Nothing here refers back into a rewrite: passes decide on the model, then rewrite once.
@@ -66,7 +66,7 @@ class Access:
 
 @dataclass(slots=True)
 class Node:
-    """A function: an input, or a stage with its cost per point. The results of updates are inputs of their readers."""
+    """A function: an input, or a stage with its cost per point. Results of updates are inputs of their readers."""
 
     id: int
     name: str
@@ -105,18 +105,18 @@ class Node:
 
     @property
     def in_memory(self) -> tuple[object, ...]:
-        """Facts of the function's layout in memory that a cost depends on."""
+        """The properties of the function's memory layout that affect cost."""
         return self.element_bytes, self.is_input, self.aligned, self.contiguous
 
     @property
     def is_prefetchable(self) -> bool:
-        """Whether its cache lines may be prefetched: of rows that come from memory."""
+        """Whether cache lines of the function may be prefetched: its rows come from memory."""
         return self.is_input and self.contiguous
 
 
 @dataclass
 class PipelineModel:
-    """Nodes in program order (producers first), and who reads whom; for the algorithms of graphs, see `graph.py`."""
+    """Nodes in program order (producers first) and their reads; for graph algorithms see `graph.py`."""
 
     name: str
     nodes: list[Node] = field(default_factory=list)
@@ -133,19 +133,19 @@ class PipelineModel:
         return self._producers[id]
 
     def add(self, node: Node) -> None:
-        """Add a node, whose `id` is the count so far, that reads nothing yet."""
+        """Append a node without reads; its `id` must be the current count."""
         self.nodes.append(node)
         self._consumers.append([])
         self._producers.append([])
 
     def add_reads(self, id: int, producers: set[int]) -> None:
-        """Note the reads of node `id`, the last one."""
+        """Record the reads of node `id`, which is the last one."""
         self._producers[id] = sorted(producers)
         for producer in producers:
             self._consumers[producer].append(id)
 
     def stored(self, members: Collection[int]) -> list[int]:
-        """The members that a kernel of them stores, in program order: outputs, and members that other stages read."""
+        """The members that a kernel of these members stores, in program order: outputs, and functions read outside."""
 
         found = []
         for id in sorted(members):
@@ -161,30 +161,30 @@ class PipelineModel:
 
     @property
     def stages(self) -> list[Node]:
-        """The nodes that compute something."""
+        """The nodes that are computed, inputs excluded."""
         return [n for n in self.nodes if not n.is_input]
 
 
 def pipeline_of(group: GroupOp) -> PipelineOp:
-    """The pipeline that a group stands in."""
+    """Return the pipeline that contains a group."""
     parent = group.parent_op()
     assert isinstance(parent, PipelineOp)
     return parent
 
 
 def is_temporary(function: SSAValue, group: GroupOp) -> bool:
-    """Whether a function that a group reads or gives is neither an input nor an output of the pipeline."""
+    """Whether a function that a group reads or yields is neither an input nor an output of the pipeline."""
     return not isinstance(function.owner, InputOp) and function not in pipeline_of(group).return_op.funcs
 
 
 def _bounds(op: InputOp | Definition, rank: int) -> tuple[tuple[int, int] | None, ...]:
-    """(min, extent) of each declared dimension; None for dimensions that are tiled plane by plane although declared."""
+    """Return (min, extent) of each declared dimension; None for declared dimensions that are tiled plane by plane."""
     found = op.bounds.data if op.bounds is not None else (None,) * rank
     return (*found[:2], *(None,) * (rank - 2)) if BY_PLANES in op.attributes else found
 
 
 def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> PipelineModel:
-    """Extract the model of a pipeline at level 1, 2 or 3; with `extent`, nodes have the points that it needs."""
+    """Extract the model of a pipeline at level 1, 2 or 3; with `extent`, compute the points that each node needs."""
     extents = {} if extent is None else needed_extents(pipeline, extent)
     model = PipelineModel(pipeline.sym_name.data)
     boundary: dict[SSAValue, BoundaryKind | None] = {}
@@ -246,12 +246,12 @@ def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> Pipeli
 
 
 def _kind_over(inner: BoundaryKind | None, outer: BoundaryKind) -> BoundaryKind:
-    """The kind that two boundaries over one another count as: the one that moves coordinates."""
+    """Return the kind that stands for two nested boundaries in the model: the one that moves coordinates."""
     return outer if inner is None or inner is BoundaryKind.ConstantExterior else inner
 
 
 def _mark_outputs(model: PipelineModel, pipeline: PipelineOp) -> None:
-    """Note which nodes are outputs, and how their pictures lie."""
+    """Mark the output nodes, and record the layout of their pictures."""
     aligns = pipeline.return_op.attributes.get("output_aligns")
     known = aligns.get_values() if isinstance(aligns, DenseArrayBase) else ()
     for i, func in enumerate(pipeline.return_op.funcs):
@@ -310,7 +310,7 @@ def _read_body(op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSA
 
 
 def _read_pairs(op: StageOp, node: Node, spans: dict[SSAValue, Span]) -> None:
-    """Note whether a stage can be computed two points to a register, and the cost of such a pair."""
+    """Record whether a stage can be computed two points to a register, and the cost of such a pair."""
 
     def read(inner: Operation) -> Span | None:
         return spans.get(inner.source) if isinstance(inner, ReadOp) else None
@@ -329,7 +329,7 @@ def _read_pairs(op: StageOp, node: Node, spans: dict[SSAValue, Span]) -> None:
 
 
 def _joined_rows(node: Node) -> int:
-    """Rows of producers of which points an odd number of columns away are read: there pairs are joined anew."""
+    """Count the producer rows that are read at odd column offsets, where pairs of points must be reassembled."""
     rows = set()
     for a in node.accesses:
         x = a.indices[0] if a.indices else None

@@ -1,4 +1,4 @@
-"""Functions of which no value is seen in a call: updates write all that is needed of them before anybody reads it.
+"""Detection of functions whose old values are dead in a call: updates overwrite all needed points before a read.
 
     f[x] = undef
     f[0] = a[0]
@@ -29,7 +29,7 @@ _Spans = Sequence[Span]
 
 
 def is_overwritten(function: SSAValue, needed: Mapping[SSAValue, Box], sizes: CallSizes) -> bool:
-    """Whether updates write over all of a function that a call needs before it is read; these stand in groups."""
+    """Whether updates inside groups overwrite all needed points of a function before anything reads them."""
     all_of_it = spans_of(needed[function])
     covered: _Spans | None = None
     while True:
@@ -53,7 +53,7 @@ def is_overwritten(function: SSAValue, needed: Mapping[SSAValue, Box], sizes: Ca
 
 
 def _written(update: UpdateOp, number: int, where: _Where, sizes: CallSizes) -> _Spans | None:
-    """The box of which an update surely sets all points; None if no such box is known."""
+    """Return a box in which an update certainly writes all points; None if no such box is known."""
     write = update.write_op
     if update.combiners[number] != SET or write.predicate is not None:
         return None
@@ -76,7 +76,7 @@ def _written(update: UpdateOp, number: int, where: _Where, sizes: CallSizes) -> 
 def _reads_what_is_written(
     update: UpdateOp, number: int, where: _Where, written: _Spans, covered: _Spans | None, sizes: CallSizes
 ) -> bool:
-    """Whether an update reads of itself only points in the box `covered`, or points that it has written by then."""
+    """Whether an update reads of itself only points in the box `covered` or points that it has already written."""
     own: list[ReadOp] = [read for read in reads(update) if read.source is update.currents[number]]
     found = recurrence(UpdateFacts(update)) if own else ""
     for read in own:
@@ -100,7 +100,7 @@ def _inside(a: _Spans, b: _Spans) -> bool:
 
 
 def _together(a: _Spans, b: _Spans) -> _Spans:
-    """The larger of two boxes, or both if they are one."""
+    """Return the union of two boxes if it is a box, else the first one."""
     if _inside(a, b) or _inside(b, a):
         return b if _inside(a, b) else a
     differing = [d for d, (p, q) in enumerate(zip(a, b, strict=True)) if p != q]
@@ -113,7 +113,7 @@ def _together(a: _Spans, b: _Spans) -> _Spans:
 
 
 def _without(a: _Spans, b: _Spans) -> list[_Spans]:
-    """Boxes that hold all points of `a` that are not in `b`."""
+    """Return boxes that cover all points of `a` outside `b`; `a` itself if several dimensions differ."""
     beyond = [d for d, ((la, ha), (lb, hb)) in enumerate(zip(a, b, strict=True)) if la < lb or ha > hb]
     if len(beyond) != 1:
         return [a] if beyond else []

@@ -1,4 +1,4 @@
-"""Points of each function for a picture of a nominal size: recomputing a stage is weighed by them.
+"""Point counts of each function for a picture of nominal size, which weigh the cost of recomputing a stage.
 
 Bounds inference (`analysis/bounds.py`) at sizes that are typical and not those of a call: outputs have the extent that
 programs are optimised for, inputs and parameters too where nothing says their numbers. Where a read lands follows from
@@ -38,7 +38,7 @@ Extents = tuple[int, ...]
 
 
 def nominal_extents(bounds: Sequence[tuple[int, int] | None], extent: Sequence[int]) -> Extents:
-    """The extents of a picture: declared ones, else `extent`, else 1."""
+    """Return the extents of a picture: declared ones, else `extent`, else 1."""
     return tuple(
         declared[1] if declared is not None else (extent[d] if d < len(extent) else 1)
         for d, declared in enumerate(bounds)
@@ -46,28 +46,28 @@ def nominal_extents(bounds: Sequence[tuple[int, int] | None], extent: Sequence[i
 
 
 class NominalSizes:
-    """Sizes of inputs and parameters in a call for a picture of `extent`."""
+    """Nominal sizes of inputs and parameters in a call for a picture of `extent`."""
 
     def __init__(self, extent: Sequence[int]):
         self._extent = extent
 
     def interval(self, op: InputOp, dim: int) -> tuple[int, int]:
-        """(min, extent) of a dimension of an input: as declared, else as estimated, else as the picture's."""
+        """Return (min, extent) of an input's dimension: declared, else estimated, else the picture's."""
         declared = _declared(op)[dim]
         if declared is None and op.estimate is not None:
             declared = op.estimate.data[dim]
         return declared if declared is not None else (0, nominal_extents((None,) * (dim + 1), self._extent)[dim])
 
     def param(self, op: ParamOp) -> int:
-        """A parameter: as large as the picture, since it may be the size of something."""
+        """Return a parameter's nominal value: the picture size, since it may be a size."""
         return max(self._extent)
 
     def real(self, op: ParamOp) -> None:
-        """Return None: a float has no size that is known."""
+        """Return None: a float parameter has no nominal value."""
 
 
 def needed_extents(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue, Extents]:
-    """The extents of every function that outputs of a picture of `extent` need; unneeded functions are absent."""
+    """Compute the extents of every function that a picture of `extent` needs; unneeded functions are absent."""
     found = needed_spans(pipeline, extent)
     return {value: tuple(high - low + 1 for low, high in spans) for value, spans in found.items()}
 
@@ -75,7 +75,7 @@ def needed_extents(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue
 def needed_spans(
     pipeline: PipelineOp, extent: Sequence[int], limit: Callable[[SSAValue, list[Span]], list[Span]] | None = None
 ) -> dict[SSAValue, list[Span]]:
-    """(first, last) per dimension of every function that outputs of a picture of `extent` need.
+    """Compute (first, last) per dimension of every function that a picture of `extent` needs.
 
     `limit`: gives what is computed of a group's result, of all that its readers need.
     """
@@ -120,7 +120,7 @@ def needed_spans(
 
 
 def nominal_domain(update: UpdateOp, needed: Extents, extent: Sequence[int]) -> Extents:
-    """The points along each coordinate of an update, pure ones first, where `needed` points of its functions are."""
+    """Count the points along each coordinate of an update, pure ones first, if `needed` points of its functions are."""
     known = _coordinates(update, [(0, n - 1) for n in needed], NominalSizes(extent))
     spans = [_numbers(known[c]) or (0, 0) for c in update.coordinates]
     return tuple(high - low + 1 for low, high in spans)
@@ -135,7 +135,7 @@ def _declared(op: InputOp | Definition) -> tuple[tuple[int, int] | None, ...]:
 
 
 def _whole(func: SSAValue, extent: Sequence[int]) -> list[Span]:
-    """The box of an output, from 0 where nothing is declared."""
+    """Return the box of an output, which begins at 0 where no bounds are declared."""
     owner = func.owner
     stage = defining_op(func) if isinstance(owner, GroupOp) else owner
     assert isinstance(func.type, FuncType)
@@ -145,7 +145,7 @@ def _whole(func: SSAValue, extent: Sequence[int]) -> list[Span]:
 
 
 def _limited(region: Sequence[Span], declared: Sequence[tuple[int, int] | None]) -> list[Span]:
-    """Clip a region to a declared box; nominal sizes may need points beside it."""
+    """Clip a region to a declared box, which nominal sizes may exceed."""
     found = []
     for (low, high), box in zip(region, declared, strict=True):
         if box is not None:
@@ -156,7 +156,7 @@ def _limited(region: Sequence[Span], declared: Sequence[tuple[int, int] | None])
 
 
 def _inside(op: BoundaryOp, wanted: Sequence[Span], sizes: NominalSizes) -> list[Span]:
-    """Compute the box that a boundary asks of its source, at least a point."""
+    """Compute the box that a boundary needs of its source, at least one point."""
     found = list(wanted)
     try:
         boxes = boundary_box(op, sizes)
@@ -169,7 +169,7 @@ def _inside(op: BoundaryOp, wanted: Sequence[Span], sizes: NominalSizes) -> list
 
 
 def _coordinates(op: Definition, region: Sequence[Span], sizes: NominalSizes) -> dict[SSAValue, AnySpan]:
-    """The ranges of the coordinates of a body; coordinates of a reduction domain that nobody can tell stay at 0."""
+    """Return the ranges of a body's coordinates; a reduction coordinate of unknown range stays at 0."""
     try:
         found = coordinate_spans(op, region, sizes)
     except PipelineError:  # which whoever calls the program is told
@@ -178,7 +178,7 @@ def _coordinates(op: Definition, region: Sequence[Span], sizes: NominalSizes) ->
 
 
 def _touched(op: ReadOp | WriteOp, known: Mapping[SSAValue, AnySpan], sizes: NominalSizes) -> list[Span]:
-    """The box that a read or write touches while the coordinates of its body run over their spans."""
+    """Return the box that a read or write touches while the coordinates of its body run over their spans."""
     operands = [known[v] if v in known else value_range(v, known, sizes) for v in op.indices]
     found = []
     for expr in op.map.data.results:

@@ -1,4 +1,4 @@
-"""Whether computing a stage where it is read takes longer than storing it: counts points, and instructions per point.
+"""Cost comparison of inlining and storing a stage: counts points, and instructions per point.
 
 A stage that is read at one place is still computed many times over if its reader has more points: a table that is
 read through data, a row that a picture reads, an `x / 2`. Recomputing a stage costs its instructions at every point
@@ -50,7 +50,7 @@ INPUT_READ = 2.5
 
 
 def _own_cost(stage: StageOp) -> tuple[float, int]:
-    """Instructions per point beside the reads, and reads."""
+    """Return the instructions per point, reads excluded, and the reads."""
     cost, reads = 0.0, 0
     for op in stage.body.block.ops:
         if isinstance(op, ReadOp):
@@ -61,12 +61,12 @@ def _own_cost(stage: StageOp) -> tuple[float, int]:
 
 
 def may_be_inlined(stage: StageOp) -> bool:
-    """Whether a stage is free to go where it is read: it has no place by hand, stands in no group, prints nothing."""
+    """Whether a stage may be inlined: it has no place set by hand, is in no group, and prints nothing."""
     return stage.place is None and not isinstance(stage.parent_op(), GroupOp) and not prints(stage)
 
 
 def _is_stored_for_updates(sites: Sequence[ReadSite]) -> bool:
-    """Whether a stage would be stored for its readers: they cannot be in one kernel, as an update is among them.
+    """Whether a stage must be stored for its readers: an update is among them, so no single kernel can hold them.
 
     Each reads at one place, so that none computes more than a kernel of its own stages would.
     """
@@ -75,7 +75,8 @@ def _is_stored_for_updates(sites: Sequence[ReadSite]) -> bool:
 
 
 def _is_read_as_its_source(stage: StageOp, sites: Sequence[ReadSite]) -> bool:
-    """Whether updates alone read a stage of one value, which stands in memory at its own point: so they read one value
+    """Whether a stage passes on one value, at its own point, from memory, and only updates read the stage.
+
     of memory in either case.
 
     As a network's layer, which is read once for each weight of the next: a maximum with 0 of its sum.
@@ -89,19 +90,19 @@ def _is_read_as_its_source(stage: StageOp, sites: Sequence[ReadSite]) -> bool:
 
 
 def _is_read_across(site: ReadSite) -> bool:
-    """Whether neighbours along x of a reader read different rows."""
+    """Whether neighbours of a reader along x read different rows."""
     reader, map, indices = site
     x = reader.body.block.args[:1]
     return all(indices[d] not in x for d in map.results[0].used_dims())
 
 
 def _is_read_through_data(sites: Sequence[ReadSite]) -> bool:
-    """Whether each place that reads a stage has an index that data decide: so no reader can have it in its kernel."""
+    """Whether every read of a stage has a data-dependent index, so that no reader's kernel can compute the stage."""
     return all(any(_follows_data(i) for i in indices) for _, _, indices in sites)
 
 
 def _beside_plane(index: AffineExpr, dimension: int) -> AffineExpr | None:
-    """Give an index without the constant that says which plane it is in; None if it is that constant alone.
+    """Return an index without the constant that selects a plane; None if the index is only this constant.
 
     Of `4 * c + 1`, which is never another `4 * c + 2`, it gives `4 * c`: in a dimension after x and y.
     """
@@ -118,7 +119,7 @@ def _beside_plane(index: AffineExpr, dimension: int) -> AffineExpr | None:
 
 
 def _follows_data(index: SSAValue) -> bool:
-    """Whether an index is computed of something that is read."""
+    """Whether an index depends on a value that is read."""
     todo, seen = [index], set[SSAValue]()
     while todo:
         value = todo.pop()
@@ -131,7 +132,7 @@ def _follows_data(index: SSAValue) -> bool:
 
 
 class Recomputation:
-    """The cost of recomputing the stages of a pipeline on a machine, for pictures of `extent`.
+    """Cost of recomputing the stages of a pipeline on a machine, for pictures of `extent`.
 
     A stage of at most `cheap` instructions and `reads` reads may be computed at several places. Made before any stage
     is inlined.
@@ -146,7 +147,7 @@ class Recomputation:
         reads: int,
         bounds: Mapping[StageOp, KnownBox] | None = None,
     ):
-        """`bounds`: of stages, beside the bounds that they declare."""
+        """Prepare the costs; `bounds` are bounds of stages beside their declared ones."""
         self._machine = machine
         self._bounds = bounds or {}
         extents = needed_extents(pipeline, extent)
@@ -167,7 +168,7 @@ class Recomputation:
             self._note_cost(stage)
 
     def is_inlined(self, stage: StageOp, sites: Sequence[ReadSite] | None) -> bool:
-        """Whether `stage` is best computed at `sites`, all the places that read it; None: something else does."""
+        """Whether `stage` is best inlined at `sites`, all its reads; None if an op other than a read uses it."""
         if not sites:
             return False
         if not self._machine.is_gpu and transposes_recurrence(stage) and not all(map(_is_read_across, sites)):
@@ -178,11 +179,11 @@ class Recomputation:
         return not self._costs_more(stage, sites)
 
     def cost(self, stage: StageOp) -> float:
-        """Instructions per point of a stage that is computed where it is read."""
+        """Return the instructions per point of a stage that is computed where it is read."""
         return self._cost[stage, False]
 
     def _is_read_in_part(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
-        """Whether all of `sites` read fewer values than the stage has, as where data point at few entries of a table.
+        """Whether all `sites` together read fewer values than the stage has, as data-dependent reads of a table may.
 
         On a GPU, whose threads share less of what they compute, only of what reads little itself, and stands in no
         kernel with its readers.
@@ -192,7 +193,7 @@ class Recomputation:
         return 2 * sum(self.evaluations(site) for site in sites) <= math.prod(self._extents[stage])
 
     def _is_planes_of_memory(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
-        """Whether one reader combines a few planes of a stage at its own points, computed of functions in memory.
+        """Whether one reader combines a few planes of a stage at its own points, and they come from memory alone.
 
         There a thread of a GPU computes no more than if they were stored, and no block waits for them. Planes are
         constants, or such as the `4 * c + 1` of each `c`: no point of the reader reads those of another.
@@ -207,7 +208,7 @@ class Recomputation:
         return all(other == first for other in beside) and self._is_of_memory(stage)
 
     def _is_of_memory(self, stage: StageOp) -> bool:
-        """Whether a stage reads, itself or by pointwise stages, only functions that no reader's kernel computes."""
+        """Whether a stage reads, directly or through pointwise stages, only functions that no reader can compute."""
         return all(
             isinstance(source := defining_op(read.source), InputOp | UpdateOp)
             or any(map(_follows_data, read.indices))
@@ -221,7 +222,7 @@ class Recomputation:
         )
 
     def _costs_more(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
-        """Whether computing `stage` at all of `sites` takes longer than storing it."""
+        """Whether computing `stage` at all `sites` takes longer than storing it."""
         on, mine = self._machine, math.prod(self._extents[stage])
         theirs = sum(self.evaluations(site) for site in sites)
         bytes = sum(element_bytes(f.type.element) for f in stage.funcs if isinstance(f.type, FuncType))
@@ -231,7 +232,7 @@ class Recomputation:
         return saved > spent
 
     def evaluations(self, site: ReadSite, *, together: bool = False) -> int:
-        """Count the evaluations of an expression at a reader that alone needs it.
+        """Count how often a reader that alone needs an expression evaluates it.
 
         A thread of a GPU has all points of a small dimension, and computes once what does not depend on it: `together`,
         of sums, too, whose threads may have few points of a dimension that nobody declared.
@@ -251,7 +252,7 @@ class Recomputation:
         return math.prod(n for d, n in enumerate(self._extents[reader]) if d not in once)
 
     def _note_cost(self, stage: StageOp) -> None:
-        """Note the instructions per point, with the instructions of the stages that would be computed inside of it.
+        """Record the instructions per point, with those instructions of stages that would be inlined into it.
 
         In what is computed at several places, these are the cheap ones: what it reads is read at several then, too.
         """
@@ -268,7 +269,7 @@ class Recomputation:
         self._cost[stage, False], self._cost[stage, True] = at_one, at_several
 
     def _may_be_inside(self, stage: StageOp) -> bool:
-        """Whether a stage, whose cost is noted, is inlined where it is read when this is made."""
+        """Whether a stage of known cost is inlined into its readers under the current decisions."""
         found = self._is_inlined_now.get(stage)
         if found is None:
             found = self._is_inlined_now[stage] = self.is_inlined(stage, self._sites.get(stage))

@@ -1,4 +1,4 @@
-"""Recurrences: updates whose points along one axis need results of the points just before them.
+"""Recognition of recurrences: updates whose points along one axis need results of the points just before them.
 
     f[x, r] += a * f[x, r - 1]        // a line per x, of which each step reads the one before
 
@@ -24,7 +24,7 @@ DEEPEST = 8
 
 @dataclass(frozen=True)
 class Line:
-    """A coordinate of which each value has a recurrence of its own."""
+    """A coordinate along which the lines of a recurrence are independent."""
 
     coordinate: SSAValue
     dim: int
@@ -35,7 +35,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Recurrence:
-    """The axes of a recurrence, and how far back each read of the functions themselves goes."""
+    """A recurrence: its axes, and the distance of each read of the functions themselves."""
 
     along: SSAValue
     """The coordinate of the domain along which steps follow one another."""
@@ -50,12 +50,12 @@ class Recurrence:
 
     @property
     def depth(self) -> int:
-        """Values of each function that a step needs of the steps before it, 1 at least."""
+        """Number of earlier values of each function that a step needs, at least 1."""
         return max([1, *self.back.values()])
 
 
 def recurrence(facts: UpdateFacts) -> Recurrence | str:
-    """The recurrence that an update is, or why it is none, in one sentence."""
+    """Analyse an update as a recurrence; return it, or one sentence that says why it is none."""
     update = facts.update
     scans = [c for c, axis in zip(update.coordinates, facts.axes, strict=True) if axis is Axis.Scan]
     if len(scans) != 1:
@@ -90,18 +90,18 @@ def recurrence(facts: UpdateFacts) -> Recurrence | str:
 
 
 def has_all_points(found: Recurrence, update: UpdateOp) -> bool:
-    """Whether every point of a recurrence's functions is on a line, or beside its steps: no plane or diagonal alone."""
+    """Whether lines and steps of a recurrence cover every point of its functions, not only a plane or a diagonal."""
     return all(line.is_pure for line in found.lines) and len(found.lines) + 1 == update.rank
 
 
 def transposes_recurrence(stage: StageOp) -> bool:
-    """Whether a stage alone reads a recurrence whose lines have all points, and makes lines across memory rows."""
+    """Whether a recurrence with full lines has one reader, a stage that transposes its lines across memory rows."""
     updates = {read.source.owner for read in reads(stage) if isinstance(read.source.owner, UpdateOp)}
     return any(transposes_lines(stage, update) for update in updates)
 
 
 def transposes_lines(stage: StageOp, update: UpdateOp) -> bool:
-    """Whether a stage does so with an update."""
+    """Whether a stage reads an update's recurrence with its lines transposed across memory rows."""
     turns = {turn_of(use.operation, stage) for f in update.funcs for use in f.uses}
     turn = turns.pop() if len(turns) == 1 else None
     found = recurrence(UpdateFacts(update)) if turn is not None else ""
@@ -113,7 +113,7 @@ def transposes_lines(stage: StageOp, update: UpdateOp) -> bool:
 def _steps_back(
     there: Sequence[IndexSum | None], written: Sequence[IndexSum | None], dim: int, along: SSAValue
 ) -> int | None:
-    """Steps from a read to the step that wrote there; None if their number is not constant."""
+    """Return the number of steps from a read back to the step that wrote the value; None if it varies."""
     place, here = there[dim], written[dim]
     if place is None or here is None or place.terms != here.terms or abs(here.terms[along]) != 1:
         return None

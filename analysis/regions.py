@@ -1,4 +1,4 @@
-"""Regions of the stages of a group: the points that one tile of the anchor needs or stores of each (overlapped tiling).
+"""Regions of a group's stages: the points of each that one tile of the anchor needs or stores (overlapped tiling).
 
 The region of a stage is *tile origin x ratio + constant interval* in every dimension (Ravishankar 2015,
 ComputeTile, with ratios for scaled accesses). So it is enough to run bounds inference once, on the tile at
@@ -20,7 +20,7 @@ from tilefuse.analysis.model import PipelineModel
 
 @dataclass(frozen=True, slots=True)
 class Follow:
-    """Mapping of a dimension to the tile: output dimension and ratio, or fixed (`dim` None)."""
+    """Map from a dimension to the tile: output dimension and ratio, or fixed (`dim` None)."""
 
     dim: int | None
     ratio: Fraction = Fraction(1)
@@ -43,7 +43,7 @@ class Region:
 
     @property
     def points(self) -> int:
-        """Points in all."""
+        """Number of points."""
         return math.prod(self.extents)
 
 
@@ -52,12 +52,12 @@ SMALL_DIMENSION = 16
 
 
 def is_small(declared: tuple[int, int] | None) -> bool:
-    """Whether a dimension is declared (min and extent) and not tiled: a thread has all of its points."""
+    """Whether a dimension is declared (min and extent) and not tiled, so that a thread has all its points."""
     return declared is not None and declared[1] <= SMALL_DIMENSION
 
 
 def fixed_span(model: PipelineModel, output: int, dim: int) -> Span | None:
-    """(first, last) of an output dimension that is declared and small, so never tiled."""
+    """Return (first, last) of an output dimension that is declared and small, so never tiled."""
     bounds = model.nodes[output].bounds
     declared = bounds[dim] if dim < len(bounds) else None
     if declared is None or not is_small(declared):
@@ -66,11 +66,11 @@ def fixed_span(model: PipelineModel, output: int, dim: int) -> Span | None:
 
 
 class NotFusable(Exception):
-    """Two stages cannot share a tile; says why, for a user."""
+    """Error: two stages cannot share a tile; the text tells the user why."""
 
 
 def follow_chain(model: PipelineModel, members: Iterable[int], anchor: int) -> dict[int, tuple[Follow, ...]]:
-    """Map each dimension of each member to the tile, which is the anchor's. Independent of tile sizes.
+    """Map each dimension of each member to the anchor's tile, independently of tile sizes.
 
     Raises NotFusable where a member's region cannot follow the tile, or tiles do not share out a stored one evenly.
     """
@@ -101,7 +101,7 @@ def _of_tile(model: PipelineModel, anchor: int) -> tuple[Follow, ...]:
 
 
 def _spread(model: PipelineModel, inside: Collection[int], id: int, follow: dict[int, tuple[Follow, ...]]) -> None:
-    """Note how the members that member `id` reads follow the tile."""
+    """Propagate the map from member `id` to the members that it reads."""
     mine = follow[id]
     for access in model.nodes[id].hull:
         if access.producer not in inside:
@@ -125,7 +125,7 @@ def _beside(
     unknown: Sequence[int],
     follow: Mapping[int, tuple[Follow, ...]],
 ) -> tuple[int, tuple[Follow, ...]]:
-    """Find a stored member that the known ones do not need but share reads with, and how it follows the tile.
+    """Find a stored member that the known ones do not need but share reads with, and its map to the tile.
 
     The point of a function that two stages read says which points of the two belong together.
     """
@@ -154,7 +154,7 @@ def _beside(
 
 
 def _check_shared_out(model: PipelineModel, anchor: int, id: int, follow: Mapping[int, tuple[Follow, ...]]) -> None:
-    """Raise NotFusable unless each point of a stored member is one tile's own."""
+    """Raise NotFusable unless every point of a stored member belongs to exactly one tile."""
     what, out = f"'{model.nodes[id].name}', which is stored,", f"'{model.nodes[anchor].name}'"
     tiled = sorted(f.dim for f in follow[anchor] if f.dim is not None)
     if sorted(f.dim for f in follow[id] if f.dim is not None) != tiled:
@@ -169,7 +169,7 @@ def _check_shared_out(model: PipelineModel, anchor: int, id: int, follow: Mappin
 
 
 def _followed(index: AnyIndex, mine: Sequence[Follow]) -> Follow:
-    """Map the dimension that an index reads to the tile, if the reader's dimensions do like `mine`."""
+    """Map the dimension that an index reads to the tile, given `mine`, the maps of the reader's dimensions."""
     if not isinstance(index, Index) or index.var is None or (via := mine[index.var]).dim is None:
         return _FIXED
     # fractions take time, and nearly all are 1
@@ -177,7 +177,7 @@ def _followed(index: AnyIndex, mine: Sequence[Follow]) -> Follow:
 
 
 def alignment(follow: Mapping[int, tuple[Follow, ...]], rank: int) -> tuple[int, ...]:
-    """Return the numbers that tile origins and tile sizes must be multiples of, per output dimension."""
+    """Return the required divisors of tile origins and tile sizes, per output dimension."""
     steps = [1] * rank
     for dims in follow.values():
         for f in dims:
@@ -193,7 +193,7 @@ def regions(
     tile: Sequence[int],
     follow: Mapping[int, tuple[Follow, ...]] | None = None,
 ) -> dict[int, Region]:
-    """The region of every member (ids; `anchor` among them) for a tile of `tile` points, x first.
+    """Compute the region of every member (ids; `anchor` among them) for a tile of `tile` points, x first.
 
     What a tile stores of a member is part of its region.
     """
@@ -221,7 +221,7 @@ def regions(
 
 
 def own_spans(model: PipelineModel, id: int, follow: Sequence[Follow], tile: Sequence[int]) -> list[Span]:
-    """The coordinates of a stored stage, following the tile so, that are the own ones of the tile at the origin."""
+    """Return the own coordinates of a stored stage at the tile of the origin, given its map to the tile."""
     spans = []
     for d, f in enumerate(follow):
         if f.dim is None:

@@ -1,4 +1,4 @@
-"""Requirements of a call: the conditions of a pipeline as a module of their own."""
+"""Requirements of a call: extraction of a pipeline's conditions into a module of their own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilefuse.dialects.img.ops import BoundaryOp, Definition, PipelineOp, Requir
 
 
 def drop_requirements(module: ModuleOp) -> None:
-    """Remove the requirements of a module, and the values that only they need; its outputs stay as they are."""
+    """Remove the requirements of a module, and the values that only they need; its outputs stay unchanged."""
     for pipeline in _pipelines(module):
         requirements = pipeline.requirements
         for op in requirements:
@@ -24,7 +24,7 @@ def drop_requirements(module: ModuleOp) -> None:
 
 
 def check_of(module: ModuleOp, number: int) -> ModuleOp:
-    """A copy that computes a condition on points, and the numbers of its message, and nothing else.
+    """Copy only the computation of a condition on points and of the numbers in its message.
 
     Its outputs are called `0`, `1`, ...: the condition and the numbers. `number`: of the condition among all.
     """
@@ -46,7 +46,7 @@ def _pipelines(module: ModuleOp) -> list[PipelineOp]:
 
 
 def _drop_unused(pipeline: PipelineOp) -> None:
-    """Erase stages, updates and boundaries that nothing needs; inputs and params belong to the call."""
+    """Erase unused stages, updates and boundaries; inputs and params stay, as they belong to the call."""
     for op in reversed(list(pipeline.body.block.ops)):
         if isinstance(op, Definition | BoundaryOp) and not any(result.uses for result in op.results):
             op.detach()
@@ -54,7 +54,7 @@ def _drop_unused(pipeline: PipelineOp) -> None:
 
 
 def points_of(op: RequireOp, needed: Mapping[SSAValue, Box], sizes: Sizes) -> Box | None:
-    """The box of points at which a condition must hold in a call; None if there are none."""
+    """Return the box of points at which a condition must hold in a call; None if there are none."""
     assert op.guarded is not None
     box, definition = needed.get(op.guarded), op.guarded.owner
     if box is None or not isinstance(definition, Definition):

@@ -1,4 +1,4 @@
-"""Running sums: recurrences that join each point with the one before it, so that parts of a line may be joined apart.
+"""Recognition of running sums: recurrences that add each point to its predecessor, so that chunks of a line combine.
 
 f[r] += f[r - 1]              // of what stands there
 f[r] = f[r - 1] + e(r)        // of a term that reads no more of f than what stands there
@@ -20,7 +20,7 @@ from tilefuse.dialects.img.types import FuncType
 
 @dataclass(frozen=True)
 class RunningSum:
-    """A combiner along an axis, and the terms that it joins."""
+    """A running sum: a combiner along an axis, and its terms."""
 
     recurrence: Recurrence
     way: str
@@ -30,7 +30,7 @@ class RunningSum:
 
 
 def running_sum(facts: UpdateFacts) -> RunningSum | str:
-    """The running sum that an update is, or why it is none, in one sentence."""
+    """Analyse an update as a running sum; return it, or one sentence that says why it is none."""
     found, update = recurrence(facts), facts.update
     if isinstance(found, str):
         return found

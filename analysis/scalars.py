@@ -1,4 +1,4 @@
-"""Scalars between the stages, as numbers of a call or by symbols: the boxes of boundaries, the domains of updates."""
+"""Evaluation of the scalars between the stages, to numbers of a call or to symbols: boundary boxes, update domains."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilefuse.dialects.img.symbolic import SizeValue, greatest, least, provably_
 
 
 def eval_index(value: SSAValue, sizes: Sizes) -> SizeValue:
-    """A scalar of type index (or an integer it comes from) that stands between the stages, read as signed.
+    """Evaluate a scalar of type index (or the integer that it is cast from) between the stages, read as signed.
 
     Numbers of a call wrap as their types do; PipelineError for an index beyond 64 bits.
     """
@@ -89,7 +89,7 @@ def _reads_unsigned(op: Operation) -> bool:
 
 
 def _divided(op: Operation, a: SizeValue, b: SizeValue) -> SizeValue:
-    """The divisions that look at the sign of the divisor: towards zero, or with a remainder that is not negative."""
+    """Evaluate divisions that depend on the divisor's sign: truncating, or with a non-negative remainder."""
     if b == 0:
         return 0
     negative = provably_le(b, 0)
@@ -108,7 +108,7 @@ def _divided(op: Operation, a: SizeValue, b: SizeValue) -> SizeValue:
 
 
 def boundary_box(op: BoundaryOp, sizes: Sizes) -> dict[int, AnySpan]:
-    """(first, last) of each dimension that `op` continues."""
+    """Return (first, last) of each dimension that `op` continues."""
     if op.mins:
         pairs = [(eval_index(m, sizes), eval_index(n, sizes)) for m, n in zip(op.mins, op.extents, strict=True)]
     else:
@@ -119,6 +119,6 @@ def boundary_box(op: BoundaryOp, sizes: Sizes) -> dict[int, AnySpan]:
 
 
 def domain_spans(op: UpdateOp, sizes: Sizes) -> list[AnySpan]:
-    """(first, last) of each dimension of the reduction domain of `op`, innermost first."""
+    """Return (first, last) of each dimension of the reduction domain of `op`, innermost first."""
     pairs = [(eval_index(d.min, sizes), eval_index(d.extent, sizes)) for d in op.domain]
     return [(low, low + extent - 1) for low, extent in pairs]

@@ -1,4 +1,4 @@
-"""Dimensions of which any call needs the same few points: channels that readers name, planes that a clamp chooses from.
+"""Inference of small dimensions, of which every call needs the same few points: channels, planes chosen by a clamp.
 
 They are like dimensions that the pipeline declares small (`bound`), only that nobody wrote it. Bounds inference by
 numbers: what a call decides counts as the whole grid.
@@ -36,14 +36,14 @@ _ANYWHERE = (-(1 << 60), 1 << 60)
 
 
 class _OfACall(Exception):
-    """A number was needed that only a call knows."""
+    """Error: a number was needed that only a call knows."""
 
 
 class _NoSizes:
-    """Sizes of no call in particular."""
+    """Sizes that know the declared numbers alone, and no call."""
 
     def interval(self, op: InputOp, dim: int) -> tuple[int, int]:
-        """The declared extent of a dimension of an input."""
+        """Return the declared extent of a dimension of an input."""
         if op.bounds is not None and (declared := op.bounds.data[dim]) is not None:
             return declared
         raise _OfACall
@@ -56,7 +56,7 @@ class _NoSizes:
 
 
 def inferred_bounds(pipeline: PipelineOp) -> Mapping[StageOp, KnownBox]:
-    """The bounds of the stages of which any call needs the same few points of a dimension after x and y.
+    """Infer the bounds of stages whose dimensions after x and y have the same few points in every call.
 
     Those that are declared are among them. Absent are stages that need no more than is declared, and those of which a
     thread would have more points in all than of a small dimension.
@@ -75,7 +75,7 @@ def inferred_bounds(pipeline: PipelineOp) -> Mapping[StageOp, KnownBox]:
 
 
 def bounds_of(pipeline: PipelineOp, op: Definition) -> KnownBox:
-    """The bounds of a function, and of its dimensions after x and y of which any call needs the same few points."""
+    """Return the bounds of a function, those inferred for its dimensions after x and y included."""
     declared = _declared(op)
     spans = _needed(pipeline).get(op, [_ANYWHERE] * len(declared))
     return tuple(
@@ -85,7 +85,7 @@ def bounds_of(pipeline: PipelineOp, op: Definition) -> KnownBox:
 
 
 def _needed(pipeline: PipelineOp) -> dict[InputOp | Definition, list[Span]]:
-    """The coordinates of each function that calls need at most; a level-1 pipeline has no groups to look into."""
+    """Bound the coordinates that calls need of each function; the pipeline is at level 1, without groups."""
     needed: dict[InputOp | Definition, list[Span]] = {}
 
     def need(function: SSAValue, spans: Sequence[Span]) -> None:

@@ -1,4 +1,4 @@
-"""The strides in memory that kernels are specialised to."""
+"""Memory strides that kernels are specialised to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tilefuse.dialects.img.types import FuncType
 
 
 def static_strides(value: SSAValue) -> list[int | None]:
-    """Strides in elements, x first, of a function in memory; None where known only at the call."""
+    """Return the strides of a function in memory, in elements, x first; None where only the call knows."""
     type = value.type
     assert isinstance(type, FuncType)
     layout = value.owner.layout if isinstance(value.owner, InputOp) else _output_layout(value)
@@ -20,7 +20,7 @@ def static_strides(value: SSAValue) -> list[int | None]:
 
 
 def rows_are_contiguous(value: SSAValue) -> bool:
-    """Whether points next to each other in x are so in memory, as far as is known before the call."""
+    """Whether points adjacent in x are adjacent in memory, as far as is known before the call."""
     return static_strides(value)[:1] == [1]
 
 

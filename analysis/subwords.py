@@ -1,4 +1,4 @@
-"""Analysis of bodies that can be computed exactly in 16 bits, two points to a register.
+"""Analysis of bodies that can be computed exactly in 16 bits, two points per register.
 
 Each value is followed as an unsigned interval. A 32-bit value has to be proven below 2**16; sums and products of
 8 and 16 bits may wrap, as their types do. Comparisons, floats and coordinates are left to whole registers.
@@ -23,14 +23,14 @@ HALF = 0xFFFF
 
 
 def of_type(type: Attribute) -> Span | None:
-    """All values of a type, as unsigned integers; None for one that half a register cannot hold."""
+    """Return all values of a type, as unsigned integers; None if half a register cannot hold them."""
     if isinstance(type, IntegerType) and type.width.data in (8, 16):
         return (0, (1 << type.width.data) - 1)
     return None
 
 
 def subword_intervals(block: Block, read: Callable[[Operation], Span | None]) -> dict[SSAValue, Span] | None:
-    """The interval of every value that a body computes, if half a register can hold each; else None.
+    """Compute the interval of every value of a body if half a register can hold each; else None.
 
     `read` gives the interval of what an operation reads of another function, or None if it is no such operation.
     """
@@ -67,7 +67,7 @@ _PAIR_COSTS: dict[type[Operation], float] = {
 
 
 def pair_cost(op: Operation, spans: Mapping[SSAValue, Span]) -> float:
-    """Instructions that an operation takes on two points in one register, about."""
+    """Estimate the instructions of an operation on two points in one register."""
     if not isinstance(op, arith.MuliOp):
         return _PAIR_COSTS.get(type(op), 1.0)
     if spans[op.lhs][1] * spans[op.rhs][1] <= HALF and any(constant_of(v) is not None for v in op.operands):
@@ -76,7 +76,7 @@ def pair_cost(op: Operation, spans: Mapping[SSAValue, Span]) -> float:
 
 
 def pair_slots(op: Operation, spans: Mapping[SSAValue, Span]) -> float:
-    """Issue slots that an operation takes on two points in one register, about.
+    """Estimate the issue slots of an operation on two points in one register.
 
     Shifts, masks and permutations of bytes, of which the longer sequences consist, have half the rate of sums and
     products."""
@@ -85,7 +85,7 @@ def pair_slots(op: Operation, spans: Mapping[SSAValue, Span]) -> float:
 
 
 def constant_of(value: SSAValue) -> int | None:
-    """A constant as an unsigned integer; None for another value."""
+    """Return a constant as an unsigned integer; None for any other value."""
     owner = value.owner
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
         type = value.type
@@ -132,7 +132,7 @@ def _interval(op: Operation, of: list[Span]) -> Span | None:
 
 
 def _by_constant(op: Operation, of: list[Span], width: int) -> Span | None:
-    """Shifts and divisions by a constant."""
+    """Return the interval of a shift or division by a constant."""
     by = constant_of(op.operands[1]) if len(op.operands) == 2 else None
     if by is None:
         return None
@@ -160,7 +160,7 @@ def _by_constant(op: Operation, of: list[Span], width: int) -> Span | None:
 
 
 def _wrapped(span: Span, width: int) -> Span | None:
-    """The interval of a sum or product modulo 2**width; 32 bits may not even reach 2**16."""
+    """Return the interval of a sum or product modulo 2**width; None for widths over 16 that exceed 16 bits."""
     limit = min((1 << width) - 1, HALF)
     if span[0] >= 0 and span[1] <= limit:
         return span
@@ -168,19 +168,19 @@ def _wrapped(span: Span, width: int) -> Span | None:
 
 
 def _not_negative(of: list[Span], width: int) -> bool:
-    """Whether all values read as signed are equal to the unsigned ones."""
+    """Whether every value in the interval is non-negative when read as signed."""
     return all(high < 1 << (width - 1) for _, high in of)
 
 
 def pairs_pay(block: Block, spans: Mapping[SSAValue, Span]) -> bool:
-    """Whether a body whose values fit half a register takes fewer instructions two points at a time."""
+    """Whether a body whose values fit half a register takes fewer instructions for two points at a time."""
     work = [op for op in block.ops if op.results and op.results[0] in spans]
     together = sum(pair_cost(op, spans) for op in work)
     return 0 < together <= 2 * sum(instruction_cost(op) for op in work)
 
 
 def best_pair_stride(vector: int, gain: float) -> int:
-    """Columns from one point of a register to the other: neighbours where they are no loss, else half of a lane's.
+    """Choose the column distance of two points in one register: 1 if it pays, else half a lane's columns.
 
     Neighbours come out of words of memory, and go back, as they lie there, and few registers of the lanes beside hold
     many columns. Where points are half of a lane's apart, most columns beside them are other registers of the lane.
@@ -190,12 +190,12 @@ def best_pair_stride(vector: int, gain: float) -> int:
 
 
 def gain_in_memory(vector: int, bytes: int) -> float:
-    """Permutations that a row in memory, of elements of so many bytes, takes less if neighbours share registers."""
+    """Estimate the permutations that a memory row of `bytes`-wide elements saves if neighbours share registers."""
     return vector / 4 if bytes == 1 else vector / 2
 
 
 def gain_beside(vector: int, reach: tuple[int, int]) -> float:
-    """Permutations that a row takes less if neighbours share registers, read so many columns to the left and right."""
+    """Estimate the permutations that a row with `reach` columns on either side saves if neighbours share registers."""
     return _cost_beside(vector, vector // 2, reach) - _cost_beside(vector, 1, reach)
 
 
@@ -205,7 +205,7 @@ _SHUFFLE = 2.0
 
 @functools.cache
 def _cost_beside(vector: int, stride: int, reach: tuple[int, int]) -> float:
-    """Cost of the registers with columns beside a lane's own (`Layout.between`)."""
+    """Estimate the cost of registers with columns beside a lane's own (`Layout.between`)."""
     columns = (-reach[0], vector + reach[1])
     layout = Layout((0, 0), (1, vector), (1, 1), columns, rows=(0, 1), packed=2, pair_stride=stride)
     parts = [layout.parts(start) for start in layout.between]

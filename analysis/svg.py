@@ -1,4 +1,4 @@
-"""Graphs of stages as pictures: SVG, which browsers and notebooks show with nothing installed."""
+"""Drawing of stage graphs as SVG, which browsers and notebooks show with nothing installed."""
 
 from __future__ import annotations
 

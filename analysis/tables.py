@@ -1,4 +1,4 @@
-"""Tables: small stages that others of their group read where data say, so that a block needs all of them.
+"""Detection of tables: small stages with data-dependent reads from their group, so that a block needs all of them.
 
     %curve = img.stage "curve" (%i) -> ui8 { ... }                      // of 256 points, as a byte has so many values
     %out = img.stage "out" (%x, %y) -> ui8 { ... img.read %curve[%byte] }
@@ -14,7 +14,7 @@ from tilefuse.analysis.model import PipelineModel
 
 
 def looked_up(model: PipelineModel, members: Collection[int]) -> dict[int, int]:
-    """The tables among the members of a group, each with one that reads it."""
+    """Find the tables among the members of a group, each with one of its readers."""
     found: dict[int, int] = {}
     for id in members:
         for access in model.nodes[id].hull:
@@ -24,7 +24,7 @@ def looked_up(model: PipelineModel, members: Collection[int]) -> dict[int, int]:
 
 
 def of_tables(model: PipelineModel, members: Collection[int]) -> set[int]:
-    """The tables of a group, and the stages computed for them: at points that the call may not need."""
+    """Find the tables of a group and the stages that only they need, which may be computed at points no call needs."""
     found: set[int] = set()
     waiting = list(looked_up(model, members))
     while waiting:

@@ -39,7 +39,7 @@ class Axis(StrEnum):
 
 
 class WriteMap(StrEnum):
-    """Map from the coordinates of an update to the point that it writes."""
+    """The map from an update's coordinates to the point that it writes."""
 
     Identity = "identity"
     """At coordinates that stand alone, and at constants."""
@@ -50,7 +50,7 @@ class WriteMap(StrEnum):
 
 
 class UpdateFacts:
-    """Facts of one update."""
+    """Facts about one update."""
 
     def __init__(self, update: UpdateOp):
         self.update = update
@@ -59,12 +59,12 @@ class UpdateFacts:
 
     @cached_property
     def reads_itself(self) -> bool:
-        """Whether the body reads the updated functions itself, beside the combiner's read."""
+        """Whether the body reads the updated functions, other than to combine."""
         return any(current.uses for current in self.update.currents)
 
     @cached_property
     def write_map(self) -> WriteMap:
-        """The map of its write."""
+        """The map from coordinates to the written point."""
         of, write = coordinates(self.update), self.update.write_op
         computed = [v for v in write.indices if v not in of]
         if computed or any(isinstance(i, GeneralIndex) for i in self.written):
@@ -76,7 +76,7 @@ class UpdateFacts:
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
-        """The kind of each coordinate: pure ones, then the domain's, innermost first."""
+        """The kind of each coordinate: pure ones, then the reduction domain's, innermost first."""
         update = self.update
         alone = {p for p in update.write_op.positions if p is not None}
         written = self._behind_written
@@ -99,24 +99,22 @@ class UpdateFacts:
 
     @cached_property
     def commutes(self) -> bool:
-        """Whether points of the domain may come in any order, up to rounding: each only adds its term to the value
-        there, and none reads it."""
+        """Whether points of the domain may come in any order, up to rounding: none reads another's result."""
         return not self.reads_itself and SET not in self.combiners
 
     @cached_property
     def first_best(self) -> FirstBest | None:
-        """The functions that keep the first best of its points alone, as argmin does; None if none does."""
+        """The functions that keep only the first best point, as argmin does; None if none does."""
         return first_best(self.update)
 
     @cached_property
     def joined_tuple(self) -> JoinedTuple | None:
-        """The functions that a rule joins in any order, as products of complex numbers; None if there are none."""
+        """The functions that a commutative rule combines, as in products of complex numbers; None if there are none."""
         return joined_tuple(self.update)
 
     @cached_property
     def is_exact(self) -> bool:
-        """Whether combining in another order gives the same bits: of integers, for minima and maxima, and where the
-        first best of a domain is kept."""
+        """Whether any order of combining gives the same bits: true of integers, minima, maxima, first best points."""
         kept = self.first_best.functions if self.first_best is not None else ()
         return all(
             way in ("min", "max") or number in kept or isinstance(old.type.storage, IntegerType)  # type: ignore[attr-defined]
@@ -124,21 +122,21 @@ class UpdateFacts:
         )
 
     def identity(self, number: int) -> float | int | None:
-        """The value that changes nothing, combined into function `number`; None if it has none."""
+        """Return the neutral value of the combiner of function `number`; None if it has none."""
         type = self.update.olds[number].type
         assert isinstance(type, FuncType)
         return identity(self.combiners[number], type.element)
 
     @cached_property
     def written(self) -> tuple[AnyIndex, ...]:
-        """The indices that it writes at, x first, in the numbers of its coordinates."""
+        """The written indices, x first, in terms of the update's coordinates."""
         of, write = coordinates(self.update), self.update.write_op
         dims = [of.get(v) for v in write.indices]
         return tuple(classify(x, dims) for x in write.map.data.results)
 
     @cached_property
     def _behind_written(self) -> set[SSAValue]:
-        """The coordinates that computed indices of the write depend on."""
+        """Return the coordinates that computed indices of the write depend on."""
         found: set[SSAValue] = set()
         todo = list(self.update.write_op.indices)
         while todo:
@@ -150,7 +148,7 @@ class UpdateFacts:
         return found
 
     def _reads_along(self, coordinate: SSAValue) -> bool:
-        """Whether the update reads itself at places that differ along a coordinate from where it then writes."""
+        """Whether the update reads itself at another place, along a coordinate, than the point that it then writes."""
         update, of = self.update, coordinates(self.update)
         own = set(update.currents)
         written = self.written
@@ -167,7 +165,7 @@ class UpdateFacts:
 
 
 def sums_points(update: UpdateOp) -> bool:
-    """Whether each point only sums over the whole domain, so that a thread may sum several points side by side."""
+    """Whether each point only sums over the domain, so that a thread may sum several points side by side."""
     facts = UpdateFacts(update)
     return (
         facts.commutes
@@ -179,7 +177,7 @@ def sums_points(update: UpdateOp) -> bool:
 
 
 def identity(combiner: str, element: Attribute) -> float | int | None:
-    """The value that a combiner leaves everything as it is with, in the numbers of `element`; None if it has none."""
+    """Return the neutral value of a combiner for the type `element`; None if it has none."""
     if combiner not in ("add", "mul", "min", "max", "and", "or", "xor"):
         return None
     if not isinstance(element, IntegerType):
@@ -195,7 +193,7 @@ def identity(combiner: str, element: Attribute) -> float | int | None:
 
 
 def starts_neutral(update: UpdateOp, number: int) -> bool:
-    """Whether function `number` is, before the update, the value everywhere that its combiner changes nothing with."""
+    """Whether function `number` is, before the update, everywhere the neutral value of its combiner."""
     old = update.olds[number]
     stage = old.owner
     if not isinstance(stage, StageOp) or len(stage.funcs) != 1 or not isinstance(old.type, FuncType):

@@ -1,4 +1,4 @@
-"""The range of an integer computed in a stage, which bounds a data-dependent read.
+"""Range analysis of integers in a stage, which bounds data-dependent reads.
 
 Interval arithmetic over arith, also through floats (analysis/float_range.py) and integer stages. Values are read as
 signed, whatever the op that made them: a `ui8` pixel is an i8 from -128 to 127 until `extui` makes it 0 to 255. A
@@ -46,19 +46,19 @@ _SLT = 2
 
 
 def is_unbounded(span: AnySpan) -> bool:
-    """Whether a range says nothing about an index."""
+    """Whether a range leaves an index unbounded."""
     return provably_le(2**31 - 1, span[1] - span[0])
 
 
 def value_range(value: SSAValue, known: Mapping[SSAValue, AnySpan], sizes: Sizes | None = None) -> AnySpan:
-    """The values that `value` can take, as signed integers, while `known` values lie in their spans."""
+    """Compute the signed range of `value`, given the spans of `known` values."""
     return value_ranges([value], known, sizes)[value]
 
 
 def value_ranges(
     values: Iterable[SSAValue], known: Mapping[SSAValue, AnySpan], sizes: Sizes | None = None
 ) -> dict[SSAValue, AnySpan]:
-    """The ranges of several values and of all that they are computed from. See `value_range`."""
+    """Compute the ranges of several values and of all values that they depend on. See `value_range`."""
     return _ranges(values, known, sizes, _stage_range)
 
 
@@ -87,7 +87,7 @@ def _ranges(
 
 
 def _range(value: SSAValue, of: Callable[[SSAValue], Any], sizes: Sizes | None, read: StageRange) -> AnySpan:
-    """The range of a value whose operands' ranges are known: one of integers, or of floats where it is one."""
+    """Compute the range of a value, of integers or floats, from the ranges of its operands."""
     op = value.owner
     if isinstance(value.type, AnyFloat):
         return cast(AnySpan, _float_range(op, value.type, of, sizes) if isinstance(op, Operation) else ANY_FLOAT)
@@ -101,7 +101,7 @@ def _range(value: SSAValue, of: Callable[[SSAValue], Any], sizes: Sizes | None, 
 
 
 def _stage_range(read: ReadOp, sizes: Sizes | None) -> AnySpan | None:
-    """The range of an integer stage at any point, from its body, for any coordinates.
+    """Compute the range of an integer stage at any point, from its body, for any coordinates.
 
     What the body reads has the range of its type: following that, too, would go through whole pipelines of bytes.
     """
@@ -126,7 +126,7 @@ def _function_range(func: SSAValue, sizes: Sizes | None) -> AnySpan | None:
 
 
 def _joined_range(update: UpdateOp, number: int, sizes: Sizes | None) -> AnySpan | None:
-    """The range of integers that an update joins over a domain whose size is known; None where nothing bounds them."""
+    """Compute the range of integers that an update combines over a domain of known size; None if it is unbounded."""
     way, extents = update.combiners[number], [integer_constant(d.extent) for d in update.domain]
     element = update.olds[number].type.element  # type: ignore[attr-defined]
     signed = isinstance(element, IntegerType) and element.signedness.data is Signedness.SIGNED
@@ -173,7 +173,7 @@ def _float_range(op: Operation, type: Attribute, of: Callable[[SSAValue], Any], 
 
 
 def _given(op: Operation, sizes: Sizes) -> SizeValue | None:
-    """Return the result of an operation as a call gives it, read as signed; None if it does not."""
+    """Return the result of an operation whose value the call gives, read as signed; None if it does not."""
     match op:
         case MinOp() | ExtentOp():
             source = op.input.owner
@@ -202,12 +202,12 @@ def _type_range(type: Attribute) -> tuple[int, int]:
 
 
 def _unsigned_limit(type: Attribute) -> int | None:
-    """The number of values of a type; an index has no fixed width."""
+    """Return the number of values of a type; an index has no fixed width."""
     return 1 << type.width.data if isinstance(type, IntegerType) else None
 
 
 def _fit(span: AnySpan, type: Attribute) -> AnySpan | None:
-    """`span` if values of `type` hold it; else they wrap."""
+    """Return `span` if `type` can hold its values; else the range of the type, as they wrap."""
     if isinstance(type, IndexType):
         return span
     low, high = _type_range(type)
@@ -220,7 +220,7 @@ def _fit(span: AnySpan, type: Attribute) -> AnySpan | None:
 
 
 def _as_unsigned(span: AnySpan, type: Attribute) -> AnySpan | None:
-    """Read the values of a span as unsigned; None if their sign splits the span."""
+    """Convert a signed span to unsigned; None if it contains both signs."""
     if provably_le(0, span[0]):
         return span
     limit = _unsigned_limit(type)
@@ -230,7 +230,7 @@ def _as_unsigned(span: AnySpan, type: Attribute) -> AnySpan | None:
 
 
 def _op_range(op: Operation, type: Attribute, of: Callable[[SSAValue], AnySpan]) -> AnySpan | None:
-    """The range of the result; None where nothing better than the type's is known."""
+    """Compute the range of an operation's result; None if only the type bounds it."""
     match op:
         case arith.ConstantOp(value=IntegerAttr() as attr):
             low, high = _type_range(type)
@@ -283,7 +283,7 @@ def _ring(op: Operation, a: AnySpan, b: AnySpan) -> AnySpan:
 
 
 def _unsigned_pick(op: Operation, a: AnySpan, b: AnySpan) -> AnySpan | None:
-    """`minui`, `maxui`, `andi`: a number that is not negative bounds the smaller of two unsigned ones."""
+    """Compute the range of `minui`, `maxui`, `andi`: a non-negative operand bounds the unsigned minimum."""
     not_negative = [s for s in (a, b) if provably_le(0, s[0])]
     low: SizeValue = 0
     if len(not_negative) == 2:
@@ -303,7 +303,7 @@ def _unsigned_pick(op: Operation, a: AnySpan, b: AnySpan) -> AnySpan | None:
 
 
 def _quotient(op: Operation, a: AnySpan, b: AnySpan, type: Attribute) -> AnySpan | None:
-    """Divisions, remainders and shifts by a constant that is not negative."""
+    """Compute the range of a division, remainder or shift by a non-negative constant."""
     by = b[0]
     if b[0] != b[1] or not isinstance(by, int) or by < 0:
         return None
@@ -326,7 +326,7 @@ def _quotient(op: Operation, a: AnySpan, b: AnySpan, type: Attribute) -> AnySpan
 
 
 def _towards_zero(op: Operation, a: AnySpan, by: int) -> AnySpan | None:
-    """A quotient or remainder by a positive constant, rounded towards zero, of numbers that may be negative."""
+    """Compute the range of a truncating quotient or remainder by a positive constant, for operands of either sign."""
     low, high = a
     if isinstance(op, arith.RemSIOp):
         return (1 - by, 0 if provably_le(high, 0) else by - 1)
@@ -336,7 +336,7 @@ def _towards_zero(op: Operation, a: AnySpan, by: int) -> AnySpan | None:
 
 
 def _rounded_remainder(op: arith.SelectOp, of: Callable[[SSAValue], AnySpan]) -> int | None:
-    """The constant c of a `select` that is `img.mod` by c expanded: `r < 0 ? r + c : r` of a remainder r."""
+    """Return the constant c of the `select` that expands `img.mod` by c: `r < 0 ? r + c : r` of a remainder r."""
     r, shifted, less = op.rhs, op.lhs.owner, op.cond.owner
     if not isinstance(r.owner, arith.RemSIOp) or not isinstance(shifted, arith.AddiOp):
         return None
