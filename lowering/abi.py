@@ -1,4 +1,4 @@
-"""Calling convention of a group's kernel: name, arguments in order, threads. Its grid is the execution model's.
+"""Calling convention of a group's kernel: name, arguments in order, threads. The execution model gives the grid.
 
 The lowering and the runtime both ask here, so there is one description of a launch: the group itself.
 """
@@ -36,7 +36,7 @@ from tilefuse.lowering.symbols import function_symbol
 
 @dataclass(frozen=True)
 class KernelArg:
-    """One argument: a buffer or a scalar; `value` is the SSA value it holds.
+    """One kernel argument: a buffer or a scalar; `value` is its SSA value.
 
     `inout`: what is read and written over. Workspaces come behind these (`lowering/workspaces.py`).
     """
@@ -48,12 +48,12 @@ class KernelArg:
 
 
 def groups_of(pipeline: PipelineOp) -> list[GroupOp]:
-    """The groups of a pipeline: one per launch, in order."""
+    """Return the groups of a pipeline in order: one per launch."""
     return [op for op in pipeline.body.block.ops if isinstance(op, GroupOp)]
 
 
 def kernel_name(group: GroupOp) -> str:
-    """The symbol of the kernel: pipeline and group; another group's symbol where one kernel serves both."""
+    """Return the kernel's symbol, from pipeline and group; identical kernels share the symbol of the first group."""
     shared = group.attributes.get("kernel")
     if isinstance(shared, StringAttr):
         return shared.data
@@ -61,12 +61,12 @@ def kernel_name(group: GroupOp) -> str:
 
 
 def function_of(group: GroupOp, role: str) -> str:
-    """The symbol of a function of the group itself, by its role (`symbols.ROLES`)."""
+    """Return the symbol of a function of the group, by its role (`symbols.ROLES`)."""
     return function_symbol(pipeline_of(group).sym_name.data, group.sym_name.data, role)
 
 
 def kernel_args(group: GroupOp) -> list[KernelArg]:
-    """Functions read from outside, in order of first use; then the results; then the scalars.
+    """List a kernel's arguments: functions read from outside in order of first use, then results, then scalars.
 
     An update's old functions come first. Where its kernel writes over them, it takes from the results no more than
     their boxes.
@@ -114,7 +114,7 @@ def kernel_args(group: GroupOp) -> list[KernelArg]:
 
 
 def written_over(group: GroupOp) -> list[tuple[SSAValue, SSAValue]]:
-    """The results of an update's group that lie in the memory of old functions, each with its old function.
+    """Map each result of an update's group that is computed in place to the old function whose memory it takes.
 
     None where the kernel computes these itself, or stores something else in the update's place.
     """
@@ -124,12 +124,12 @@ def written_over(group: GroupOp) -> list[tuple[SSAValue, SSAValue]]:
 
 
 def update_box(group: GroupOp, of_results: Box) -> Box:
-    """The box of an update in its own dimensions, from the box of its group's results."""
+    """Return an update's box in its own dimensions, from the box of its group's results."""
     return tuple(of_results[d] for d in group.turn)
 
 
 def memref_type(value: SSAValue) -> MemRefType:
-    """The kernel-level type of a function in memory: NumPy axis order, signless elements."""
+    """Return the kernel-level type of a function in memory: NumPy axis order, signless elements."""
     type = value.type
     assert isinstance(type, FuncType)
     strides = [NoneAttr() if s is None else IntAttr(s) for s in reversed(static_strides(value))]
@@ -137,7 +137,7 @@ def memref_type(value: SSAValue) -> MemRefType:
 
 
 def threads(group: GroupOp) -> tuple[int, int, int]:
-    """Threads of a block: x, y, z."""
+    """Return the threads of a block: x, y, z."""
     assert group.schedule is not None
     counts = [*group.schedule.thread_counts, 1, 1, 1]
     return (counts[0], counts[1], counts[2])

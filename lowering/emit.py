@@ -1,4 +1,4 @@
-"""A builder for kernel-level IR: folds constants, shares index arithmetic, opens and closes loops."""
+"""Builder of kernel-level IR: folds constants, shares index arithmetic, opens and closes loops."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _index_constant(n: int) -> Operation:
 
 
 class Emitter:
-    """Appends ops at the end of a current block. Index arithmetic on ints is done at once."""
+    """Append ops at the end of the current block; index arithmetic on Python ints is folded."""
 
     def __init__(self, block: Block):
         self.block = block
@@ -83,7 +83,7 @@ class Emitter:
     # --- plain ops
 
     def op(self, op: Operation, hint: str | None = None) -> SSAValue:
-        """Append an op with one result; gives the result."""
+        """Append an op with one result; return the result."""
         self.block.add_op(op)
         result = op.results[0]
         if hint is not None and SSAValue.is_valid_name(hint):
@@ -91,12 +91,12 @@ class Emitter:
         return result
 
     def extract(self, row: SSAValue, position: int, element: Attribute) -> SSAValue:
-        """One element of a vector."""
+        """Extract one element of a vector."""
         properties = {"static_position": _position(position)}
         return self.op(vector.ExtractOp.create(operands=(row,), result_types=(element,), properties=properties))
 
     def insert(self, value: SSAValue, row: SSAValue, position: int) -> SSAValue:
-        """A vector with one element replaced."""
+        """Return a vector with one element replaced."""
         properties = {"static_position": _position(position)}
         return self.op(vector.InsertOp.create(operands=(value, row), result_types=(row.type,), properties=properties))
 
@@ -115,7 +115,7 @@ class Emitter:
     # --- index arithmetic
 
     def value(self, n: Num) -> SSAValue:
-        """An SSA value for `n`."""
+        """Return an SSA value for `n`."""
         if isinstance(n, int):
             return self._memo(("const", n), lambda: _index_constant(n))
         return n
@@ -133,7 +133,7 @@ class Emitter:
         return self._memo((kind, x, y), lambda: _binary_op(kind, x, y), hint)
 
     def terms(self, a: Num) -> tuple[dict[SSAValue, int], int]:
-        """An index as a sum: how often each value is in it, and a constant."""
+        """Decompose an index into a sum: the multiplicity of each value, and a constant."""
         if isinstance(a, int):
             return {}, a
         return self._linear.get(a, ({a: 1}, 0))
@@ -184,15 +184,15 @@ class Emitter:
         return result
 
     def add(self, a: Num, b: Num, hint: str | None = None) -> Num:
-        """a + b"""
+        """Emit a + b."""
         return self._sum(a, b, 1, hint)
 
     def sub(self, a: Num, b: Num, hint: str | None = None) -> Num:
-        """a - b"""
+        """Emit a - b."""
         return self._sum(a, b, -1, hint)
 
     def mul(self, a: Num, b: Num, hint: str | None = None) -> Num:
-        """a * b"""
+        """Emit a * b."""
         if isinstance(a, int) and isinstance(b, int):
             return a * b
         if isinstance(a, int):
@@ -204,19 +204,19 @@ class Emitter:
         return self._binary(arith.MuliOp, a, b, hint)
 
     def floordiv(self, a: Num, d: int, hint: str | None = None) -> Num:
-        """floor(a / d), d positive"""
+        """Emit floor(a / d), d positive."""
         if isinstance(a, int):
             return a // d
         return a if d == 1 else self._binary(arith.FloorDivSIOp, a, d, hint)
 
     def mod(self, a: Num, d: int, hint: str | None = None) -> Num:
-        """a - floor(a / d) * d, d positive"""
+        """Emit a - floor(a / d) * d, d positive."""
         if isinstance(a, int):
             return a % d
         return self.sub(a, self.mul(self.floordiv(a, d), d), hint)
 
     def div_rem(self, a: Num, d: int) -> tuple[Num, Num]:
-        """(a / d, a % d) of a non-negative a."""
+        """Emit (a / d, a % d) of a non-negative a."""
         if isinstance(a, int):
             return divmod(a, d)
         if d == 1:
@@ -224,62 +224,62 @@ class Emitter:
         return self._binary(arith.DivUIOp, a, d), self._binary(arith.RemUIOp, a, d)
 
     def ceildiv(self, a: Num, d: int, hint: str | None = None) -> Num:
-        """ceil(a / d) of a non-negative a, d positive"""
+        """Emit ceil(a / d) of a non-negative a, d positive."""
         if d == 1:
             return a
         up = self.add(a, d - 1)
         return up // d if isinstance(up, int) else self._binary(arith.DivUIOp, up, d, hint)
 
     def min(self, a: Num, b: Num) -> Num:
-        """The smaller, as signed integers"""
+        """Emit the signed minimum."""
         if isinstance(a, int) and isinstance(b, int):
             return min(a, b)
         return self._binary(arith.MinSIOp, a, b)
 
     def max(self, a: Num, b: Num) -> Num:
-        """The larger, as signed integers"""
+        """Emit the signed maximum."""
         if isinstance(a, int) and isinstance(b, int):
             return max(a, b)
         return self._binary(arith.MaxSIOp, a, b)
 
     def clamp(self, a: Num, low: Num, high: Num) -> Num:
-        """a moved into low..high"""
+        """Clamp a to low..high."""
         return self.max(self.min(a, high), low)
 
     def compare(self, predicate: str, a: Num, b: Num) -> SSAValue:
-        """An i1; predicate as arith.cmpi writes it: slt, sle, sge, eq ..."""
+        """Emit a comparison (i1); the predicate is spelt as in arith.cmpi: slt, sle, sge, eq ..."""
         x, y = self.value(a), self.value(b)
         return self._memo(("cmp", predicate, x, y), lambda: _comparison(predicate, x, y))
 
     def within(self, a: Num, count: Num) -> SSAValue:
-        """0 <= a < count, for a count that is not negative: one comparison of unsigned numbers"""
+        """Emit 0 <= a < count for a non-negative count: one unsigned comparison."""
         return self.compare("ult", a, count)
 
     def both(self, a: SSAValue | None, b: SSAValue | None) -> SSAValue | None:
-        """a and b; None stands for true"""
+        """Emit a and b; None stands for true."""
         if a is None or b is None or a is b:
             return a if b is None else b
         return self._memo(("and", a, b), lambda: arith.AndIOp(a, b))
 
     def either(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """a or b"""
+        """Emit a or b."""
         return self._memo(("or", a, b), lambda: arith.OrIOp(a, b))
 
     def negate(self, a: SSAValue) -> SSAValue:
-        """not a"""
+        """Emit not a."""
         true = self.true()
         return self._memo(("not", a), lambda: arith.XOrIOp(a, true))
 
     def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
-        """a where condition, else b"""
+        """Emit a where condition holds, else b."""
         return self._memo(("select", condition, a, b), lambda: arith.SelectOp(condition, a, b))
 
     def pick(self, condition: SSAValue, a: Num, b: Num) -> Num:
-        """`select` on indices"""
+        """Emit `select` on indices."""
         return a if a is b or a == b else self.select(condition, self.value(a), self.value(b))
 
     def affine(self, expr: AffineExpr, operands: Sequence[Num]) -> Num:
-        """`expr` with dimension i standing for operands[i]."""
+        """Emit `expr` with operands[i] for dimension i."""
         match expr:
             case AffineConstantExpr(value):
                 return value
@@ -305,23 +305,23 @@ class Emitter:
     # --- memory
 
     def alloca(self, shape: Sequence[int], element: Attribute, space: int, hint: str) -> SSAValue:
-        """Memory of constant shape: space 3 shared by the block, 5 private to a thread."""
+        """Allocate memory of constant shape: space 3 is shared by the block, 5 private to a thread."""
         op = memref.AllocaOp.get(element, shape=list(shape), memory_space=IntegerAttr(space, 64))
         return self.op(op, hint)
 
     def load(self, source: SSAValue, indices: Sequence[Num], hint: str | None = None) -> SSAValue:
-        """memref.load"""
+        """Emit memref.load."""
         type = source.type
         assert isinstance(type, MemRefType)
         operands = (source, *(self.value(i) for i in indices))
         return self.op(memref.LoadOp.create(operands=operands, result_types=(type.element_type,)), hint)
 
     def store(self, value: SSAValue, target: SSAValue, indices: Sequence[Num]) -> None:
-        """memref.store"""
+        """Emit memref.store."""
         self.effect(memref.StoreOp.create(operands=(value, target, *(self.value(i) for i in indices))))
 
     def load_vector(self, source: SSAValue, indices: Sequence[Num], count: int) -> list[SSAValue]:
-        """`count` neighbours along the last axis by one vector.load, taken apart; one by a memref.load."""
+        """Load `count` neighbours along the last axis by one vector.load, as scalars; a single one by memref.load."""
         if count == 1:
             return [self.load(source, indices)]
         type = source.type
@@ -331,7 +331,7 @@ class Emitter:
         return [self.op(vector.ExtractOp(loaded, [v], element)) for v in range(count)]
 
     def store_vector(self, values: Sequence[SSAValue], target: SSAValue, indices: Sequence[Num]) -> None:
-        """Neighbours along the last axis by one vector.store; one by a memref.store."""
+        """Store neighbours along the last axis by one vector.store; a single one by memref.store."""
         if len(values) == 1:
             self.store(values[0], target, indices)
             return
@@ -341,7 +341,7 @@ class Emitter:
         self.effect(vector.StoreOp(packed, target, [self.value(i) for i in indices]))
 
     def dim(self, source: SSAValue, axis: int, hint: str | None = None) -> Num:
-        """The extent of an axis."""
+        """Return the extent of an axis."""
         type = source.type
         assert isinstance(type, MemRefType)
         if (size := type.get_shape()[axis]) >= 0:
@@ -353,7 +353,7 @@ class Emitter:
 
     @contextmanager
     def nested(self, block: Block) -> Iterator[None]:
-        """Append to `block`, which will stand inside the current one."""
+        """Append to `block`, which will be nested in the current one."""
         outer, self.block = self.block, block
         self._scopes.append({})
         try:
@@ -375,7 +375,7 @@ class Emitter:
         unroll: bool | int = False,
         simd: bool = False,
     ) -> Iterator[Num]:
-        """An scf.for around the operations emitted inside; a loop of one round is none at all.
+        """Emit an scf.for around the operations emitted inside; a loop of one iteration is omitted.
 
         `unroll`: True for all rounds, or how many of them.
         """
@@ -399,7 +399,7 @@ class Emitter:
 
     @contextmanager
     def when(self, condition: SSAValue | None) -> Iterator[None]:
-        """An scf.if without else around the operations emitted inside; None stands for true."""
+        """Emit an scf.if without else around the operations emitted inside; None stands for true."""
         if condition is None:
             yield
             return
@@ -411,7 +411,7 @@ class Emitter:
 
     @contextmanager
     def repeat_while(self, condition: Callable[[], SSAValue]) -> Iterator[None]:
-        """An scf.while around the operations emitted inside, which run before `condition` is tested each time."""
+        """Emit an scf.while around the operations emitted inside, which run before each test of `condition`."""
         before, after = Block(), Block([scf.YieldOp()])
         self.block.add_op(scf.WhileOp([], [], Region(before), Region(after)))
         with self.nested(before):
@@ -419,7 +419,7 @@ class Emitter:
             before.add_op(scf.ConditionOp(condition()))
 
     def choose(self, condition: SSAValue, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
-        """An scf.if with the operations that the two functions emit."""
+        """Emit an scf.if whose branches are emitted by the two functions."""
         blocks = (Block(), Block())
         self.block.add_op(scf.IfOp(condition, [], Region(blocks[0]), Region(blocks[1])))
         for block, emit in zip(blocks, (then, otherwise), strict=True):

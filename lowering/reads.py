@@ -1,4 +1,4 @@
-"""Lowering of `img.read`: to an index into global, shared or register memory, with border handling.
+"""Lowering of `img.read` to an index into global, shared or register memory, with border handling.
 
 All border handling hangs on the tile's `border` flag, so the compiler drops it from interior tiles.
 """
@@ -28,17 +28,17 @@ class KernelBuffer:
     mins: Sequence[Num]
 
     def index(self, coordinates: Sequence[Num], e: Emitter) -> list[Num]:
-        """memref indices of a point."""
+        """Return the memref indices of a point."""
         return [e.sub(c, m) for c, m in zip(coordinates, self.mins, strict=True)][::-1]
 
     def extent(self, dim: int, e: Emitter) -> Num:
-        """Extent of a dimension, x first."""
+        """Return the extent of a dimension, x first."""
         return e.dim(self.memref, len(self.mins) - 1 - dim)
 
 
 @dataclass(frozen=True)
 class Phase:
-    """The columns `count * k + number`, for a `k`: reads that move by fractions of a point move by whole ones there."""
+    """The columns `count * k + number` over all `k`: within a phase, fractional reads move by whole points."""
 
     k: Num
     count: int
@@ -49,25 +49,25 @@ class Phase:
         return e.add(e.mul(self.k, self.count), self.number)
 
     def linear(self, op: ReadOp, coordinate: Mapping[SSAValue, int]) -> list[tuple[int, int] | None]:
-        """Factor of k and offset of each index of a read; None where it is not so, or moves with something else."""
+        """Return the factor of k and the offset of each index of a read; None if an index is not linear in k alone."""
         xs = [position for position, value in enumerate(op.indices) if coordinate.get(value) == 0]
         return [at_phase(expr, xs, self.count, self.number) for expr in op.map.data.results]
 
 
 @dataclass
 class TurnedBuffer(KernelBuffer):
-    """The box of a function in the order of other dimensions: whose own dimension is `turn` of theirs."""
+    """A function's box with permuted dimensions: dimension i of the function is `turn[i]` of the box."""
 
     turn: Sequence[int] = ()
 
     def extent(self, dim: int, e: Emitter) -> Num:
-        """Extent of a dimension, x first."""
+        """Return the extent of a dimension, x first."""
         return super().extent(self.turn[dim], e)
 
 
 @dataclass
 class TileContext:
-    """Context of a tile body: the values that it starts from."""
+    """Context of a tile body: its input values."""
 
     origin: list[Num]
     border: SSAValue
@@ -99,7 +99,7 @@ class TileContext:
     """Which columns are computed, if of several side by side each by itself; then such indices move with its k."""
 
     def absolute(self, e: Emitter, follow: Follow, relative: Num) -> Num:
-        """A coordinate on the grid from one relative to the tile."""
+        """Convert a tile-relative coordinate to an absolute one."""
         if follow.dim is None:
             return relative
         ratio: Fraction = follow.ratio
@@ -109,21 +109,21 @@ class TileContext:
 
 @dataclass
 class Resident:
-    """Values of a stage that stay on chip: how to load the one at coordinates relative to the tile."""
+    """On-chip values of a stage: a function that loads the value at tile-relative coordinates."""
 
     load: Callable[[Emitter, Sequence[Num]], SSAValue]
 
 
 @dataclass
 class Point:
-    """A point of a stage: coordinates relative to the tile, and how each follows it."""
+    """A point of a stage: tile-relative coordinates, and how each follows the tile."""
 
     follow: Sequence[Follow]
     relative: Sequence[Num]
 
 
 def shared_masks(group: GroupOp) -> dict[SSAValue, Sequence[BoundaryOp]]:
-    """The stages that all consumers read through the same constant exteriors, outermost first.
+    """Return the constant exteriors through which all consumers read a stage, outermost first.
 
     It is cheaper to apply these where a value is computed than at each of its reads. But what is stored is stored as it
     is.
@@ -147,7 +147,7 @@ def _same(a: Sequence[BoundaryOp] | None, b: Sequence[BoundaryOp]) -> bool:
 
 
 def moves_right(index: AnyIndex) -> bool:
-    """Whether an index moves to the right with x, and not with y: then it is free of borders in the middle of a row."""
+    """Whether an index increases with x and does not depend on y: the middle of a row is then free of borders."""
     if isinstance(index, GeneralIndex):
         factors = dict(index.terms)
         return factors.get(0, 0) > 0 and 1 not in factors
@@ -155,7 +155,7 @@ def moves_right(index: AnyIndex) -> bool:
 
 
 def _free(tile: TileContext, indices: Sequence[AnyIndex]) -> Collection[int]:
-    """The dimensions of a read in which it lies inside of all there is."""
+    """Return the dimensions in which a read certainly lies inside the function."""
     return [d for d, index in enumerate(indices) if moves_right(index)] if tile.free_x else ()
 
 
@@ -167,7 +167,7 @@ def _masked(
     value: SSAValue,
     free: Collection[int],
 ) -> SSAValue:
-    """`value`, computed at `where`, under constant exteriors, which is all that stands over a stage of a group."""
+    """Apply constant exteriors, the only boundaries over a group's stage, to `value`, computed at `where`."""
     for b in reversed(boundaries):  # an outer one hides the inner ones
         _, conditions = _apply_boundary(e, tile, b, list(where), tile.border, free)
         condition = all_of(e, conditions.values())
@@ -179,7 +179,7 @@ def _masked(
 
 
 def emit_stage(e: Emitter, tile: TileContext, stage: StageOp, point: Point) -> list[SSAValue]:
-    """The values of `stage` at `point`."""
+    """Emit the values of `stage` at `point`."""
     absolute = [tile.absolute(e, f, r) for f, r in zip(point.follow, point.relative, strict=True)]
     if tile.phase is not None:
         absolute[0] = tile.phase.x(e)
@@ -216,7 +216,7 @@ def emit_stage(e: Emitter, tile: TileContext, stage: StageOp, point: Point) -> l
 
 
 def _where_stored(e: Emitter, tile: TileContext, where: Sequence[Num], condition: SSAValue) -> SSAValue:
-    """`condition`, and whether the output has a point `where` it is computed: tiles may reach beyond it."""
+    """Combine `condition` with the test that `where` lies in the output: tiles may reach beyond it."""
     assert tile.output is not None
     found: SSAValue | None = condition
     for d, (x, low) in enumerate(zip(where, tile.output.mins, strict=True)):
@@ -259,7 +259,7 @@ def _emit_read(
 
 
 def _relative(e: Emitter, indices: Sequence[AnyIndex], point: Point, where: Sequence[Num]) -> list[Num]:
-    """Coordinates relative to the tile of an access whose absolute ones are `where`."""
+    """Convert an access's absolute coordinates `where` to tile-relative ones."""
     return [
         i.offset
         if isinstance(i, Index) and i.var is None
@@ -272,7 +272,7 @@ def _relative(e: Emitter, indices: Sequence[AnyIndex], point: Point, where: Sequ
 
 @dataclass
 class Located:
-    """Location of a point of an input in memory."""
+    """Memory location of a point of an input."""
 
     index: list[Num]
     """memref indices."""
@@ -290,7 +290,7 @@ def locate(
     *,
     needed: bool = False,
 ) -> Located:
-    """Locate the point of `source`, a function in global memory under boundaries, at absolute coordinates.
+    """Locate a point of `source`, a function in global memory under boundaries, from absolute coordinates.
 
     With `border` None the boundaries are always applied. The index is inside the buffer in border tiles; so it is of
     points that the call has `needed`, but for those that an exterior replaces. `free`: dimensions in which it lies
@@ -332,7 +332,7 @@ def read_global(
     *,
     needed: bool = False,
 ) -> SSAValue:
-    """The value of `source`, a function in global memory under boundaries, at absolute coordinates (see `locate`)."""
+    """Load `source`, a function in global memory under boundaries, at absolute coordinates (see `locate`)."""
     at = locate(e, tile, source, where, border, free, needed=needed)
     value = e.load(tile.buffers[behind_boundaries(source)[0]].memref, at.index)
     # an outer constant exterior hides the inner ones
@@ -344,7 +344,7 @@ def read_global(
 
 
 def all_of(e: Emitter, conditions: Iterable[SSAValue]) -> SSAValue | None:
-    """Emit the conjunction of conditions; None of none."""
+    """Emit the conjunction of conditions; None if there are none."""
     result: SSAValue | None = None
     for condition in conditions:
         result = e.both(result, condition)
@@ -366,7 +366,7 @@ def _apply_boundary(
     border: SSAValue | None,
     free: Collection[int] = (),
 ) -> tuple[list[Num], dict[int, SSAValue]]:
-    """The coordinates that `op` reads for `where`; for a constant exterior, per dimension, whether inside.
+    """Return the coordinates that `op` reads for `where`; for a constant exterior, per dimension, the inside test.
 
     It does nothing in the dimensions that are `free` of it.
     """
@@ -389,7 +389,7 @@ def _apply_boundary(
 
 
 def boundary_span(e: Emitter, tile: TileContext, op: BoundaryOp, position: int) -> tuple[Num, Num]:
-    """(first, extent) of the box of a boundary in the dimension at `position` of its own."""
+    """Return (first, extent) of a boundary's box in the dimension at `position` of its list."""
     if op.mins:
         first, extent = (scalar_index(e, tile, v[position]) for v in (op.mins, op.extents))
         if op.kind.data is BoundaryKind.ConstantExterior and not isinstance(op.extents[position].owner, ExtentOp):
@@ -400,7 +400,7 @@ def boundary_span(e: Emitter, tile: TileContext, op: BoundaryOp, position: int) 
 
 
 def scalar_index(e: Emitter, tile: TileContext, value: SSAValue) -> Num:
-    """A scalar of type index that stands between the stages, inside the kernel."""
+    """Emit a scalar of type index from between the stages inside the kernel."""
     if isinstance(value.owner, arith.ConstantOp):
         return int(value.owner.value.value.data)  # type: ignore[union-attr]
     return tile.scalars[value]
@@ -411,7 +411,7 @@ def _repeat_edge(e: Emitter, x: Num, first: Num, extent: Num, last: Num) -> Num:
 
 
 def moved_into(e: Emitter, x: Num, first: Num, most: Num) -> Num:
-    """The number in first..first + most next to x."""
+    """Clamp x to first..first + most."""
     # counted from the box's first, which is the buffer's as a rule: then nothing is added and taken off again
     return e.add(first, e.clamp(e.sub(x, first), 0, most))
 

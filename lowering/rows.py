@@ -1,4 +1,4 @@
-"""Loads of consecutive points of an input along x as vectors, in tiles at the border."""
+"""Vector loads of consecutive points of an input along x, border tiles included."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tilefuse.lowering.reads import Located, TileContext, all_of, boundary_span,
 
 @dataclass
 class BorderRow:
-    """Vector loads of consecutive points of an input along x by lanes side by side, in a border tile."""
+    """Vector loads of consecutive points of an input along x by adjacent lanes, in a border tile."""
 
     vectors_uniform: SSAValue
     """Whether all of them can."""
@@ -31,7 +31,7 @@ class BorderRow:
 def row_of(
     e: Emitter, tile: TileContext, source: SSAValue, where: Sequence[Num], count: int, lanes: int = 1
 ) -> BorderRow | None:
-    """Plan the load of `count` points of `source` from `where` on along x, and so on for each of `lanes` lanes.
+    """Plan the load of `count` points of `source` from `where` along x per lane, for `lanes` adjacent lanes.
 
     None where it never can be done at once.
     """
@@ -46,7 +46,7 @@ def row_of(
 
 
 def inside_row(e: Emitter, tile: TileContext, source: SSAValue, where: Sequence[Num], count: int) -> BorderRow | None:
-    """Plan the load of any `count` of points from `where` on along x: at once where no boundary moves one of them."""
+    """Plan the load of any `count` of points from `where` along x: one vector where no boundary moves a point."""
     first = locate(e, tile, source, where, None)
     if len(first.inside) > 1:
         return None
@@ -69,7 +69,7 @@ def inside_row(e: Emitter, tile: TileContext, source: SSAValue, where: Sequence[
 def _piece_of_row(
     e: Emitter, tile: TileContext, source: SSAValue, x: Num, count: int, lanes: int, first: Located
 ) -> BorderRow:
-    """The row of pieces that each lie inside of the box with all points, or outside."""
+    """Return the row of pieces, each of which lies wholly inside the box or wholly outside."""
     base, boundaries = behind_boundaries(source)
     buffer, boundary = tile.buffers[base], next((b for b in boundaries if 0 in b.dimensions), None)
     low: Num = buffer.mins[0]
@@ -97,7 +97,7 @@ def _piece_of_row(
 
 
 def fit_between(e: Emitter, offset: Num, extent: Num, count: int, lanes: int) -> SSAValue:
-    """Whether each of the lanes' pieces from `offset` on, `count` points each, lies in 0..extent or outside of it."""
+    """Whether each lane's pieces from `offset`, `count` points each, lie wholly inside 0..extent or wholly outside."""
 
     def between(rest: Num) -> SSAValue:
         return e.compare("eq", e.op(arith.AndIOp(e.value(rest), e.value(count - 1))), 0)

@@ -1,4 +1,4 @@
-"""The body of an update, or of a stage beside it, at many points: values that they share are emitted once."""
+"""The body of an update, or of a stage beside it, at many points: shared values are emitted once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Own = Callable[[ReadOp], SSAValue | None]
 
 
 class SharedBody:
-    """Values of the body at the points of a straight piece of code.
+    """Values of a body at the points of a straight piece of code.
 
     Reads at one place, and operations on the same values, are one: so an operand that does not depend on a coordinate
     is loaded once for all points along it, and rows of a window are once for all points that it slides over.
@@ -32,7 +32,7 @@ class SharedBody:
         self._sums: dict[Hashable, tuple[Num, int]] = {}
 
     def at(self, where: Mapping[SSAValue, Num], own: Own | None = None) -> tuple[list[SSAValue], SSAValue | None]:
-        """The terms at coordinates, one per function, and whether they count (None: they do).
+        """Return the terms at coordinates, one per function, and their condition (None: always).
 
         `own` gives what the update reads of itself.
         """
@@ -41,7 +41,7 @@ class SharedBody:
         return [t for t in terms if t is not None], counts
 
     def results(self, where: Mapping[SSAValue, Num], own: Own | None = None) -> list[SSAValue]:
-        """The values of a stage at coordinates. `own` gives the values that it reads of the update."""
+        """Return the values of a stage at coordinates. `own` gives the values that it reads of the update."""
         last = self.of.body.block.last_op
         assert isinstance(last, YieldOp)
         return [v for v in self._known(last.values, where, own) if v is not None]
@@ -53,7 +53,7 @@ class SharedBody:
         own: Own | None = None,
         given: Mapping[SSAValue, SSAValue] | None = None,
     ) -> SSAValue:
-        """A value of the body at coordinates, which reads nothing that the update writes but the values of `own`.
+        """Return a value of the body at coordinates; of the updated functions it reads only the values of `own`.
 
         `given`: values of the body that are known there.
         """
@@ -68,14 +68,14 @@ class SharedBody:
         own: Own | None,
         given: Mapping[SSAValue, SSAValue] | None = None,
     ) -> list[SSAValue | None]:
-        """Values of the body at coordinates, where `own` gives all that they need; None for None."""
+        """Return values of the body at coordinates whose inputs `own` gives; None stays None."""
         values = self._values(where, own, given)
         found = [None if v is None else self._value(v, values, where) for v in wanted]
         assert all(v is None or f is not None for v, f in zip(wanted, found, strict=True))
         return found
 
     def prepare(self, where: Mapping[SSAValue, Num], own: Own) -> None:
-        """Emit all at coordinates that needs no values which `own` does not give yet."""
+        """Emit all values at coordinates that do not depend on values missing from `own`."""
         self._values(where, own)
 
     def _values(
@@ -84,7 +84,7 @@ class SharedBody:
         own: Own | None,
         given: Mapping[SSAValue, SSAValue] | None = None,
     ) -> dict[SSAValue, SSAValue | None]:
-        """The body's values at coordinates; None for values that need more than `own` gives."""
+        """Return the body's values at coordinates; None for values that depend on more than `own` gives."""
         values: dict[SSAValue, SSAValue | None] = dict(given or {})
         for op in self.of.body.block.ops:
             if isinstance(op, WriteOp | YieldOp):
@@ -131,7 +131,7 @@ class SharedBody:
         return self._made[key][0]
 
     def _scalar(self, value: SSAValue) -> SSAValue:
-        """A value that stands between the stages."""
+        """Return a scalar from between the stages."""
         if value in self.function.tile.scalars:
             return self.function.tile.scalars[value]
         assert isinstance(value.owner, arith.ConstantOp)
@@ -147,7 +147,7 @@ class SharedBody:
         return tuple(copy.results)
 
     def _one(self, n: Num) -> Num:
-        """The one value of all sums of the same terms."""
+        """Return one value for all sums of the same terms."""
         if isinstance(n, int):
             return n
         terms, constant = self.e.terms(n)

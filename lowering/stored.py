@@ -1,4 +1,4 @@
-"""The stages that a group stores: how tiles share out their points, and which tiles a call needs for their boxes."""
+"""Stored stages of a group: how tiles share their points, and the tiles that a call needs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Stored:
 
     @property
     def first(self) -> int:
-        """Number of a function of the group that is the stage's: they have one box."""
+        """Position of the stage's first function among the group's; all its functions have one box."""
         return self.results[0][1]
 
 
@@ -53,7 +53,7 @@ def stored_stages(group: GroupOp, model: PipelineModel, follow: Mapping[int, tup
 
 
 def anchor_box(stored: Sequence[Stored], boxes: Sequence[Box | None]) -> Box:
-    """The box in the anchor's coordinates whose tiles have all points of the boxes, one for each function of the group.
+    """Return the box in anchor coordinates whose tiles cover the given boxes, one for each function of the group.
 
     None stands for a function that is not needed. Kernels compute the same box (`execution/cover.py`).
     """
@@ -75,7 +75,7 @@ def anchor_box(stored: Sequence[Stored], boxes: Sequence[Box | None]) -> Box:
 
 
 def a_point(stored: Stored, box: Box) -> Box:
-    """The box of one point of a stage that tiles of `box`, in the anchor's coordinates, have."""
+    """Return the box of one stored point that a tile of `box`, in anchor coordinates, has."""
     declared = _declared(stored.stage)
     return tuple(
         (declared[d][0] if f.dim is None else box[f.dim][0] * f.ratio.numerator // f.ratio.denominator, 1)
@@ -84,6 +84,6 @@ def a_point(stored: Stored, box: Box) -> Box:
 
 
 def _declared(stage: StageOp) -> Box:
-    """The box that a stage declares, where its dimensions are not tiled; (0, 1) in others."""
+    """Return a stage's declared box in dimensions that are not tiled; (0, 1) in the others."""
     bounds = stage.bounds.data if stage.bounds is not None else (None,) * stage.rank
     return tuple((0, 1) if b is None else b for b in bounds)

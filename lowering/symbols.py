@@ -1,4 +1,4 @@
-"""Names of functions in kernels' IR and text: each kind of name has a form of its own, so none can meet another.
+"""Function names in kernel IR and text: each kind of name has its own form, so that none collide.
 
 Functions end in a role and a number (`blur_blur_y_kernel4`) or in `_fn`, variables in an underscore (`blur_x_`).
 Keywords, macros, the library and the printers' helpers end in neither, whatever a compiler may add to them.
@@ -20,13 +20,13 @@ _GENERATED = re.compile(rf"[A-Za-z][A-Za-z0-9_]{{0,{3 * _LONGEST}}}_(?:{'|'.join
 
 
 def spelt(name: str) -> str:
-    """`name` with an underscore for each run of characters that identifiers lack, and a letter first; not unique."""
+    """Replace each run of characters illegal in identifiers by an underscore, with a letter first; not unique."""
     text = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
     return text if text[:1].isalpha() else f"v{text}"
 
 
 def identifier(name: str) -> str:
-    """`name` as part of an identifier: itself if it is short and plain ASCII, else with a digest. Injective."""
+    """Encode `name` as part of an identifier: unchanged if short and plain ASCII, else with a digest. Injective."""
     if _PLAIN.fullmatch(name) and not _DIGESTED.fullmatch(name):
         return name
     import hashlib  # late: it loads OpenSSL, and few names need it
@@ -36,7 +36,7 @@ def identifier(name: str) -> str:
 
 
 def function_symbol(pipeline: str, group: str, role: str) -> str:
-    """The function of a group that has this role, as `blur_blur_y_kernel4`.
+    """Return the symbol of a group's function in this role, as `blur_blur_y_kernel4`.
 
     The number is the length of the pipeline's word, so that no other pipeline and group give this name.
     """
@@ -45,10 +45,10 @@ def function_symbol(pipeline: str, group: str, role: str) -> str:
 
 
 def inside_of(kernel: str) -> str:
-    """The name of a kernel without versions for borders, by the name of the kernel."""
+    """Return the name of a kernel without border versions, from the name of the kernel."""
     return re.sub(r"_kernel([0-9]+)$", r"_inside\1", kernel)
 
 
 def c_function_name(symbol: str) -> str:
-    """The name in C and CUDA of `@symbol`: itself if `function_symbol` made it, else with `_fn` behind it."""
+    """Return the C and CUDA name of `@symbol`: unchanged if `function_symbol` made it, else with suffix `_fn`."""
     return symbol if _GENERATED.fullmatch(symbol) else f"{identifier(symbol)}_fn"

@@ -27,7 +27,7 @@ from tilefuse.lowering.workspaces import Workspace
 
 
 class UpdateFunction:
-    """The function of an update's kernel while it is emitted: its arguments by the values that they hold."""
+    """An update's kernel during emission: its arguments, by the SSA values that they hold."""
 
     def __init__(self, group: GroupOp, workspaces: Sequence[Workspace] = ()):
         assert group.update is not None
@@ -60,38 +60,38 @@ class UpdateFunction:
 
     @cached_property
     def out(self) -> KernelBuffer:
-        """The box over which the update is computed; all results have one, and only its extents are used."""
+        """The box over which the update is computed; all results share it, and only its extents are used."""
         buffer = self.tile.buffers[self.group.funcs[0]]
         return TurnedBuffer(buffer.memref, [buffer.mins[d] for d in self.turn], self.turn)
 
     def old(self, number: int) -> KernelBuffer:
-        """A function that is updated, in memory: it is written over, unless a stage stands beside the update."""
+        """Return an updated function in memory, overwritten in place unless a stage is computed beside the update."""
         return self.tile.buffers[self.op.olds[number]]
 
     @cached_property
     def targets(self) -> list[KernelBuffer]:
-        """Buffers that the results are stored to: the update's, or the buffers of the stage behind it."""
+        """The buffers that results are stored to: of the update, or of the stage after it."""
         if self.group.beside:
             return [self.tile.buffers[f] for f in self.group.funcs]
         return [self.old(number) for number in range(len(self.op.olds))]
 
     def element(self, number: int) -> Attribute:
-        """Element type of a function that is updated, with its sign."""
+        """Return the element type of an updated function, with its sign."""
         type = self.op.olds[number].type
         assert isinstance(type, FuncType)
         return type.element
 
     def place(self, number: int, where: Sequence[Num]) -> tuple[SSAValue, list[Num]]:
-        """Memory and index of a function that is updated, at coordinates."""
+        """Return memory and index of an updated function at coordinates."""
         buffer = self.old(number)
         return buffer.memref, buffer.index(where, self.e)
 
     def scalar(self, value: SSAValue) -> Num:
-        """A scalar of type index that stands between the stages."""
+        """Return a scalar of type index from between the stages."""
         return scalar_index(self.e, self.tile, value)
 
     def grid(self, counts: Sequence[Num], open_scopes: ExitStack) -> tuple[list[Num], list[Num]]:
-        """Open the loops over blocks, of which there are `counts` per dimension, and threads.
+        """Open the loops over blocks (`counts` per dimension) and threads.
 
         Gives the number of the block along each dimension, and that of the thread: along x, y and z, then 0 for the
         dimensions that have no threads. Blocks along z are those of all dimensions from the third on.
@@ -123,7 +123,7 @@ class UpdateFunction:
         return [tx, ty, tz, *[0] * rank]
 
     def finished(self) -> func.FuncOp:
-        """The whole function, when all of its body is emitted."""
+        """Return the complete function, after its body is emitted."""
         self.e.effect(func.ReturnOp())
         kernel = func.FuncOp(kernel_name(self.group), (self._types, []), Region(self._block))
         kernel.attributes["kernel.threads"] = DenseArrayBase.from_list(i64, list(threads(self.group)))
@@ -132,7 +132,7 @@ class UpdateFunction:
 
 
 def _signature(group: GroupOp) -> tuple[list[Attribute], list[str]]:
-    """Types and names of the kernel's arguments."""
+    """Return types and names of the kernel's arguments."""
     types: list[Attribute] = []
     hints: list[str] = []
     for arg in kernel_args(group):
@@ -151,7 +151,7 @@ def _signature(group: GroupOp) -> tuple[list[Attribute], list[str]]:
 def pure_point(
     function: UpdateFunction, sizes: Sequence[int], where: dict[SSAValue, Num], open_scopes: ExitStack, points: int = 1
 ) -> Num:
-    """Open the loops over blocks and threads; each thread has a pure point of its own, or none.
+    """Open the loops over blocks and threads; each thread has one pure point, or none.
 
     `sizes`: threads of a block along each pure coordinate; `points` side by side along the last one are a thread's.
     Adds the first of these to `where`, and returns the thread's number.
@@ -175,7 +175,7 @@ def pure_point(
 
 
 def domain_loops(function: UpdateFunction, where: dict[SSAValue, Num], open_scopes: ExitStack) -> bool:
-    """Open the loops over the reduction domain, innermost last; False if it surely has no points.
+    """Open the loops over the reduction domain, innermost last; False if the domain is certainly empty.
 
     Adds its coordinates to `where`.
     """
@@ -192,7 +192,7 @@ def domain_loops(function: UpdateFunction, where: dict[SSAValue, Num], open_scop
 
 @dataclass(frozen=True)
 class PointRow:
-    """Points side by side along one coordinate."""
+    """Consecutive points along one coordinate."""
 
     along: SSAValue | None
     """The coordinate; None for a single point."""
@@ -206,7 +206,7 @@ class PointRow:
 
 
 class UpdateBody:
-    """The body of an update where its coordinates have values; it emits the computation of the terms."""
+    """The body of an update at given coordinates; emits the computation of the terms."""
 
     def __init__(self, function: UpdateFunction, where: Mapping[SSAValue, Num], row: PointRow = PointRow(None)):
         self.function, self.e, self.op = function, function.e, function.op
@@ -220,12 +220,12 @@ class UpdateBody:
         """Coordinates and values that differ from point to point."""
 
     def _along(self, first: Num, number: int) -> Num:
-        """The coordinate of a point of the row."""
+        """Return the coordinate of a point of the row."""
         at = self.e.add(first, number)
         return at if self.row.last is None or not number else self.e.min(at, self.row.last)
 
     def compute(self) -> None:
-        """Emit all that stands before the write."""
+        """Emit all operations before the write."""
         for op in self.op.body.block.ops:
             if isinstance(op, WriteOp):
                 return
@@ -242,16 +242,16 @@ class UpdateBody:
                 self._values[point].update({r: self._values[0][r] for r in op.results})
 
     def predicate(self, point: int = 0) -> SSAValue | None:
-        """Whether a point is written; None for always."""
+        """Return the condition under which a point is written; None for always."""
         condition = self.op.write_op.predicate
         return None if condition is None else self.value(condition, point)
 
     def terms(self, point: int = 0) -> list[SSAValue]:
-        """Terms of a point, one per function."""
+        """Return the terms of a point, one per function."""
         return [self.value(v, point) for v in self.function.terms]
 
     def where(self, point: int = 0) -> Mapping[SSAValue, Num]:
-        """The coordinates of a point."""
+        """Return the coordinates of a point."""
         return self._where[point]
 
     def position(self, point: int = 0) -> list[Num]:
@@ -259,7 +259,7 @@ class UpdateBody:
         return self._indices(self.op.write_op, point)
 
     def value(self, value: SSAValue, point: int = 0) -> SSAValue:
-        """A value of the body, at a point."""
+        """Return a value of the body at a point."""
         where, values = self._where[point], self._values[point]
         if value in where:
             return self.e.value(where[value])
@@ -294,7 +294,7 @@ class UpdateBody:
         return read_global(self.e, self.function.tile, op.source, where, None, needed=True)
 
     def _load(self, op: ReadOp) -> list[SSAValue]:
-        """The values of a read at all points, by vectors where they lie so."""
+        """Load a read at all points, by vectors where they are contiguous."""
         buffer = self.function.tile.buffers[op.source]
         width = elements_per_access(op.source, self.row.count) if op in self.row.wide else 1
         found: list[SSAValue] = []
@@ -305,13 +305,13 @@ class UpdateBody:
 
 
 def elements_per_access(function: SSAValue, count: int) -> int:
-    """The number of `count` points, a power of two, that one access of at most 16 bytes has."""
+    """Return how many of `count` points, a power of two, one access of at most 16 bytes holds."""
     assert isinstance(function.type, FuncType)
     return max(1, min(count, 16 // element_bytes(function.type.element)))
 
 
 def wide_reads(op: UpdateOp, along: SSAValue) -> list[ReadOp]:
-    """The reads whose neighbours along a coordinate lie side by side in memory, with no boundary between."""
+    """Return the reads whose neighbours along a coordinate are contiguous in memory, with no boundary between."""
     of = coordinates(op)
     found = []
     for read in op.body.block.ops:

@@ -1,4 +1,4 @@
-"""Values that the points of an update start from, and values stored of them: here stand the stages beside it."""
+"""Start values and stored results of an update's points, computed by the stages beside it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilefuse.lowering.update_body import UpdateFunction
 
 
 class Ends:
-    """The first and last values of points in a straight piece of code.
+    """First and last values of points in a straight piece of code.
 
     A point is where its pure coordinates say: there the update has read nothing of other points. What several points
     read of the same is loaded once.
@@ -25,11 +25,11 @@ class Ends:
         self.finish = None if function.finish is None else SharedBody(function, function.finish)
 
     def start(self, where: Mapping[SSAValue, Num]) -> list[SSAValue]:
-        """The values of all functions before the first step, at pure coordinates."""
+        """Return the values of all functions before the first step, at pure coordinates."""
         return self.start_at(self.position(where))
 
     def start_at(self, position: Sequence[Num]) -> list[SSAValue]:
-        """The values of all functions before the first step, at a point of the update."""
+        """Return the values of all functions before the first step, at a point of the update."""
         function = self.function
         if self.initial is None:
             places = (self.function.old(number) for number in range(len(function.op.olds)))
@@ -41,7 +41,7 @@ class Ends:
         return [of[old] for old in function.op.olds]
 
     def results(self, where: Mapping[SSAValue, Num], values: Sequence[SSAValue]) -> list[SSAValue]:
-        """Values stored of a point, where the last step has left `values`."""
+        """Return the stored values of a point whose last step left `values`."""
         return self._results_at(self.position(where), values)
 
     def _results_at(self, position: Sequence[Num], values: Sequence[SSAValue]) -> list[SSAValue]:
@@ -55,7 +55,7 @@ class Ends:
         return [by_result[f] for f in self.function.group.yield_op.values]
 
     def index(self, number: int, where: Mapping[SSAValue, Num]) -> list[Num]:
-        """Index in memory of result `number` of a point."""
+        """Return the memory index of result `number` of a point."""
         return self.function.targets[number].index(self._turned(self.position(where)), self.e)
 
     def store(self, where: Mapping[SSAValue, Num], values: Sequence[SSAValue]) -> None:
@@ -63,17 +63,17 @@ class Ends:
         self.store_at(self.position(where), values)
 
     def store_at(self, position: Sequence[Num], values: Sequence[SSAValue]) -> None:
-        """Store the results of a point of the update, which has these values."""
+        """Store the results of a point of the update from these values."""
         for target, value in zip(self.function.targets, self._results_at(position, values), strict=True):
             self.e.store(value, target.memref, target.index(self._turned(position), self.e))
 
     def _turned(self, position: Sequence[Num]) -> list[Num]:
-        """The point of the results for one of the update."""
+        """Convert a point of the update to the corresponding point of the results."""
         turn = self.function.turn
         return [position[turn.index(d)] for d in range(len(turn))]
 
     def position(self, where: Mapping[SSAValue, Num]) -> list[Num]:
-        """The point that pure coordinates write."""
+        """Return the point that pure coordinates write."""
         write = self.function.op.write_op
         operands = [where[v] if v in where else self.function.scalar(v) for v in write.indices]
         return [self.e.affine(x, operands) for x in write.map.data.results]

@@ -1,4 +1,4 @@
-"""Memory that a kernel uses beside its functions: sums of its blocks, counters, flags.
+"""Workspaces: memory of a kernel beside its functions, for partial sums of blocks, counters and flags.
 
 It comes from the arena of the call, lives as long as its kernel does, and is passed behind the kernel's other
 arguments: a pointer, and the extents that the type leaves open.
@@ -18,7 +18,7 @@ from tilefuse.analysis.sizes import Box, CallSizes
 
 @dataclass(frozen=True)
 class Call:
-    """Numbers of a call that decide how much memory its kernels need.
+    """Numbers of a call that determine the size of its workspaces.
 
     A plan serves calls with other values of the params that decide no box: what is read of `sizes` must not make a
     kernel wrong for these.
@@ -30,14 +30,14 @@ class Call:
 
 
 class Extents(Protocol):
-    """Says how large the open dimensions of a workspace are in a call."""
+    """Return the open extents of a workspace in a call."""
 
     def __call__(self, call: Call) -> Sequence[int]: ...
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """One piece of memory: rows one after the other."""
+    """One contiguous workspace in row-major order."""
 
     name: str
     """Name in the kernel's text."""
@@ -51,11 +51,11 @@ class Workspace:
         assert isinstance(self.type.layout, NoneAttr), "rows lie one after the other"
 
     def shape(self, call: Call) -> tuple[int, ...]:
-        """Extents in a call, outermost first."""
+        """Return the extents in a call, outermost first."""
         open_extents = iter(self.extents(call))
         return tuple(next(open_extents) if n == DYNAMIC_INDEX else n for n in self.type.get_shape())
 
     @property
     def open_dims(self) -> tuple[int, ...]:
-        """The dimensions whose extents are arguments of the kernel."""
+        """The dimensions whose extents are kernel arguments."""
         return tuple(d for d, n in enumerate(self.type.get_shape()) if n == DYNAMIC_INDEX)

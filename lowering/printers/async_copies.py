@@ -1,4 +1,4 @@
-"""Copies from global to shared memory that run beside the thread (`nvgpu.device_async_*`).
+"""Printing of asynchronous copies from global to shared memory (`nvgpu.device_async_*`).
 
 cp.async where a GPU has it (sm_80 and later; one source serves all), ordinary copies elsewhere.
 """
@@ -22,7 +22,7 @@ _WORDS = {4: "unsigned int", 8: "uint2", 16: "uint4"}
 
 
 def cuda_copies() -> dict[str, Helper]:
-    """The helpers of CUDA."""
+    """Return CUDA's helpers."""
     found: dict[str, Helper] = {}
     for size in COPY_BYTES:
         for name, kind in ((f"copy_async_{size}", "ca"), (f"copy_async_{size}_l2", "cg")):
@@ -50,7 +50,7 @@ def _when_async(name: str, instruction: str) -> Helper:
 
 
 def c_copies() -> dict[str, Helper]:
-    """The helpers of C: copies are done at once, and nothing waits."""
+    """Return C's helpers: copies are synchronous, and waits do nothing."""
     names = [(f"copy_async_{size}{l2}", size) for size in COPY_BYTES for l2 in ("", "_l2")]
     return {
         name: Helper(f"void {name}(void* to, const void* from) {{ __builtin_memcpy(to, from, {size}); }}")
@@ -59,7 +59,7 @@ def c_copies() -> dict[str, Helper]:
 
 
 def print_async_copy(p: FunctionText, op: Operation) -> None:
-    """`copy_async_16_l2(&tile[i], &in[j]);`"""
+    """Print `copy_async_16_l2(&tile[i], &in[j]);`."""
     assert isinstance(op, DeviceAsyncCopyOp)
     source_type = op.src.type
     assert isinstance(source_type, MemRefType)
@@ -73,13 +73,13 @@ def print_async_copy(p: FunctionText, op: Operation) -> None:
 
 
 def print_async_group(p: FunctionText, op: Operation) -> None:
-    """`commit_copies();`"""
+    """Print `commit_copies();`."""
     if "commit_copies" in p.language.library:
         p.line(f"{p.library('commit_copies')}();")
 
 
 def print_async_wait(p: FunctionText, op: Operation) -> None:
-    """`wait_copies_0();`"""
+    """Print `wait_copies_0();`."""
     assert isinstance(op, DeviceAsyncWaitOp)
     if op.pending > MOST_PENDING:
         raise PipelineError(f"{op.name}: at most {MOST_PENDING} groups can stay pending, not {op.pending}", op)

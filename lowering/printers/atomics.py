@@ -1,4 +1,4 @@
-"""`memref.atomic_rmw` on integers of 32 and 64 bits, in global and in shared memory.
+"""Printing of `memref.atomic_rmw` on integers of 32 and 64 bits, in global and in shared memory.
 
 Where the threads of a block run one after the other, as in C, nobody comes between an access to the block's own memory.
 """
@@ -31,7 +31,7 @@ _GCC = {"addi": "fetch_add", "andi": "fetch_and", "assign": "exchange_n", "ori":
 
 
 def cuda_atomics() -> dict[str, Helper]:
-    """CUDA's own functions; of signed numbers by the pointers that these take."""
+    """Return CUDA's atomic functions, with helpers that cast pointers where the operation is signed or unsigned."""
     found: dict[str, Helper] = {}
     for width in ATOMIC_WIDTHS:
         t, s = UNSIGNED[width], SIGNED[width]
@@ -45,7 +45,7 @@ def cuda_atomics() -> dict[str, Helper]:
 
 
 def c_atomics() -> dict[str, Helper]:
-    """The builtins of GCC and Clang, loops where they have none, and plain accesses to a block's own memory."""
+    """Return C's atomic helpers: builtins of GCC and Clang, or loops; plain accesses to a block's own memory."""
     found: dict[str, Helper] = {}
     for width in ATOMIC_WIDTHS:
         t = UNSIGNED[width]
@@ -67,7 +67,7 @@ def c_atomics() -> dict[str, Helper]:
 
 
 def print_atomic(p: FunctionText, op: Operation) -> None:
-    """`atomicAdd(&h[i], v);`, or a variable for the old value."""
+    """Print `atomicAdd(&h[i], v);`, or bind the old value to a variable."""
     assert isinstance(op, AtomicRMWOp)
     assert isinstance(op.memref.type, MemRefType)
     width = op.memref.type.element_type.width.data

@@ -1,4 +1,4 @@
-"""The kernel level as C11 with OpenMP: block loops run in parallel, thread loops are plain loops."""
+"""Printer of the kernel level as C11 with OpenMP: block loops run in parallel, thread loops are plain loops."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tilefuse.lowering.printers.vector_types import Vector, broken_lines
 
 
 def print_c(module: ModuleOp, *, index_bits: int = 32) -> str:
-    """All functions of `module` as one C source; `index_bits` (32 or 64) is the width of `index`.
+    """Print all functions of `module` as one C source; `index_bits` (32 or 64) is the width of `index`.
 
     Raises PipelineError at an operation that cannot be printed.
     """
@@ -34,7 +34,7 @@ def print_c(module: ModuleOp, *, index_bits: int = 32) -> str:
 
 
 def _to_int() -> dict[str, Helper]:
-    """float -> int, saturating, NaN as 0, without branches so that loops vectorise.
+    """Convert float to int by a helper: saturating, NaN to 0, branch-free so that loops vectorise.
 
     C leaves conversions out of range undefined, so the float is clamped first, to what fits.
     """
@@ -65,7 +65,7 @@ def _to_int() -> dict[str, Helper]:
 
 
 def _extrema() -> dict[str, Helper]:
-    """The number if the other is NaN; with TILEFUSE_STRICT, -0 below +0, as on the GPU."""
+    """Return helpers of minnum and maxnum, which prefer a number to NaN; under TILEFUSE_STRICT -0 < +0, as on GPUs."""
     found: dict[str, Helper] = {}
     for short, t, u in (("f32", "float", "u32"), ("f64", "double", "u64")):
         to, back = f"bitcast_{short}_{u}", f"bitcast_{u}_{short}"
@@ -117,7 +117,7 @@ def _bits() -> dict[str, Helper]:
 
 
 def _words() -> dict[str, Helper]:
-    """Several narrow numbers moved as one, from and to any address."""
+    """Return helpers that move several narrow numbers as one word, from and to any address."""
     found: dict[str, Helper] = {}
     for width in (16, 32, 64):
         t, copy = UNSIGNED[width], "__builtin_memcpy"
@@ -207,7 +207,7 @@ _HALF = {
 
 
 class C(Language):
-    """C11 with GCC's and Clang's vectors, and OpenMP."""
+    """The language C11 with OpenMP and the vectors of GCC and Clang."""
 
     name = "C"
     helper_qualifier = "static inline"
@@ -238,27 +238,27 @@ class C(Language):
     }
 
     def head(self, includes: set[str]) -> list[str]:
-        """`#include <math.h>` and `<stdbool.h>`."""
+        """Return `#include <math.h>` and `<stdbool.h>`."""
         return [f"#include <{name}>" for name in sorted({"stdbool.h", *includes})]
 
     def kernel_qualifier(self, function: func.FuncOp) -> str:
-        """A plain exported function."""
+        """Return the qualifiers of an exported function."""
         return "void"
 
     def check(self, function: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
-        """Threads run one after the other, so they cannot wait for each other."""
+        """Raise PipelineError for barriers that serial execution of threads cannot honour."""
         check_barriers(places_of(function, functions))
 
     def hardware_index(self, level: str) -> str | None:
-        """All loops are loops."""
+        """Return None: every loop is printed as a loop."""
         return None
 
     def shared_out(self, loop: scf.ForOp) -> list[scf.ForOp]:
-        """The outermost block loop, and the loops that OpenMP collapses with it."""
+        """Return the outermost block loop and the loops that OpenMP collapses with it."""
         return _perfect_nest(loop) if _is_block_loop(loop) and not _inside_block_loop(loop) else []
 
     def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[CExpr], factors: Sequence[CExpr]) -> list[str]:
-        """OpenMP's pragma on the outermost block loop; simd; unrolling."""
+        """Return the pragmas of a loop: OpenMP's on the outermost block loop; simd; unrolling."""
         if counts:
             collapse = f" collapse({len(counts)})" if len(counts) > 1 else ""
             function = _function_of(loop)
@@ -274,34 +274,34 @@ class C(Language):
         return [f"#pragma GCC unroll {unroll.value.data if isinstance(unroll, IntegerAttr) else 64}"]
 
     def math(self, function: str) -> str:
-        """The functions of math.h."""
+        """Return the name of the function in math.h."""
         return function
 
     def rsqrt(self, prelude: Prelude, a: CExpr, ctype: str) -> CExpr:
-        """C has none: `1.0f / sqrtf(a)`."""
+        """Return `1.0f / sqrtf(a)`: C has no rsqrt."""
         prelude.includes.add("math.h")
         double = ctype == "double"
         one = CExpr("1.0" if double else "1.0f", expr.PRIMARY, ctype)
         return expr.c_binary(one, "/", expr.call(self.math("sqrt" if double else "sqrtf"), (a,), ctype), MUL, ctype)
 
     def print_line(self, prelude: Prelude, arguments: Sequence[str], longest: int) -> str:
-        """Print a line by a function that the runtime may set, which finds Python's output; else by C's."""
+        """Print a line through a hook that the runtime may set to reach Python's output; else by printf."""
         prelude.includes.add("stdio.h")
         prelude.require_type("tilefuse_write", _WRITE)
         text = ", ".join(arguments)
         return f"{{ char line[{longest}]; snprintf(line, sizeof line, {text}); tilefuse_write(line); }}"
 
     def hide(self, prelude: Prelude, pointer: str) -> str:
-        """`hide(row);`: else GCC gives each element of an array on the stack an address of its own, and a register."""
+        """Print `hide(row);`: without it GCC keeps an address register per element of an array on the stack."""
         prelude.require_type("hide", _HIDE)
         return f" hide({pointer});"
 
     def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> str:
-        """Memory of the thread that runs the block, for the thread's life: it may be more than a stack holds."""
+        """Declare memory that lives as long as the thread that runs the block: it may be too large for a stack."""
         return f"static _Thread_local unsigned char {name}[{memref_bytes(type_, op)}] __attribute__((aligned(64)));"
 
     def vector(self, type_: VectorType, op: Operation) -> Vector:
-        """A vector type of GCC and Clang; moved by memcpy, so the address needs no alignment."""
+        """Return a vector type of GCC and Clang; memcpy moves it, so addresses need no alignment."""
         n, short = lanes(type_, op), short_name(type_, op)
         t = c_storage_type(type_.element_type, op)
         if n == 1:  # a number: what loops compute with must be no vector, for compilers to make vectors of it
@@ -348,7 +348,7 @@ def _product(factors: Sequence[CExpr]) -> str:
 
 
 def _enough_work(function: func.FuncOp | None, factors: Sequence[CExpr]) -> list[str]:
-    """Whether there is the work from which on a kernel takes several threads; nothing where it takes them for any."""
+    """Return the condition of the least work for which a kernel uses several threads; empty if it always does."""
     grain = read_shared_from(function)
     if grain is None or grain.least < 2:
         return []
@@ -358,7 +358,7 @@ def _enough_work(function: func.FuncOp | None, factors: Sequence[CExpr]) -> list
 
 
 def _perfect_nest(loop: scf.ForOp) -> list[scf.ForOp]:
-    """The block loops that stand directly in one another, with bounds known outside of them all."""
+    """Return the perfectly nested block loops whose bounds are defined outside all of them."""
     outer = [loop]
     while True:
         inner = [op for op in outer[-1].body.block.ops if not isinstance(op, (arith.ConstantOp, scf.YieldOp))]

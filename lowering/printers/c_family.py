@@ -1,4 +1,4 @@
-"""The kernel level as text, as far as CUDA C++ and C have it in common.
+"""Printer of the kernel level: the part that CUDA C++ and C share.
 
 Each operation is a row of a table: `EXPRESSIONS` (op name to C expression) or `STATEMENTS` (to lines).
 A pure value that is used once becomes part of the expression that uses it; every other value becomes a
@@ -73,7 +73,7 @@ FUNCTION_KINDS = ("kernel.threads", "kernel.inline", "kernel.outlined")
 
 
 class FunctionPrinter(FunctionText):
-    """Prints one function."""
+    """Printer of one function."""
 
     def __init__(
         self, language: Language, prelude: Prelude, functions: Mapping[str, func.FuncOp], function: func.FuncOp
@@ -85,7 +85,7 @@ class FunctionPrinter(FunctionText):
     # --- the function itself ---
 
     def print_function(self) -> str:
-        """Signature and body."""
+        """Print signature and body."""
         function, name = self.function, self.function.sym_name.data
         kinds = [kind for kind in FUNCTION_KINDS if kind in function.attributes]
         if len(kinds) != 1:
@@ -132,7 +132,7 @@ class FunctionPrinter(FunctionText):
     # --- values ---
 
     def _count_uses(self) -> None:
-        """Uses by operations that are printed. Backwards, so that dead ones do not count."""
+        """Count the uses by printed operations, backwards, so that dead operations do not count."""
         for op in reversed(operations_in(self.function)):
             if op_name(op) in EXPRESSIONS and not any(self.uses.get(r) for r in op.results):
                 continue
@@ -148,7 +148,7 @@ class FunctionPrinter(FunctionText):
         return isinstance(parent, scf.IfOp) and not self.uses.get(parent.results[i])
 
     def _hardware_index(self, op: Operation) -> str | None:
-        """Return the built-in value that replaces a block or thread loop, whose bounds are then not printed."""
+        """Return the built-in variable that replaces a block or thread loop, whose bounds are then not printed."""
         level = op.attributes.get("kernel.level")
         if isinstance(op, scf.ForOp) and isinstance(level, StringAttr):
             return self.language.hardware_index(level.data)
@@ -181,7 +181,7 @@ class FunctionPrinter(FunctionText):
     # --- blocks ---
 
     def print_block(self, block: Block) -> None:
-        """Print the operations of a block, each by its row."""
+        """Print the operations of a block, each by its table row."""
         for op in block.ops:
             self.op = op
             name = op_name(op)
@@ -198,7 +198,7 @@ class FunctionPrinter(FunctionText):
                 raise PipelineError(f"{name} is not printed as {self.language.name}", op)
 
     def _part_of_chain(self, op: Operation) -> bool:
-        """Insertions into a vector that is then inserted into are printed with the last of them."""
+        """Whether an insertion's result is only inserted into again: the chain is printed with its last insertion."""
         user = self._user[op.results[0]]
         return (
             op_name(op) in ("vector.insert", "ub.poison")
@@ -212,7 +212,7 @@ class FunctionPrinter(FunctionText):
 
 
 def _width(text: str) -> int:
-    """Characters of `text` without the marks of variables: code is split up by the length of names alone."""
+    """Count the characters of `text` without the marks of variables: line breaks depend on visible length alone."""
     return len(text) - len(_MARKS.findall(text))
 
 

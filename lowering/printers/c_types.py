@@ -1,4 +1,4 @@
-"""MLIR types as C types: in a register, in memory, and short names for helpers (`u8`, `s32`, `f32`)."""
+"""C types of MLIR types: in registers, in memory, and as short names for helpers (`u8`, `s32`, `f32`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RANGES: dict[str, IntRange] = {
 
 
 def type_range(ctype: str) -> IntRange:
-    """All values of an integer C type. `idx` counts as 64 bits wide, which is safe for its 32 bits too."""
+    """Return the range of an integer C type. `idx` counts as 64 bits wide, which is safe for 32 bits, too."""
     return _RANGES[ctype]
 
 
@@ -33,17 +33,17 @@ def promotes_to_int(ctype: str) -> bool:
 
 
 def unsigned_range(width: int) -> IntRange:
-    """The values of an unsigned integer of `width` bits."""
+    """Return the range of an unsigned integer of `width` bits."""
     return 0, 2**width - 1
 
 
 def signed_range(width: int) -> IntRange:
-    """The values of a signed integer of `width` bits (one bit: -1 and 0)."""
+    """Return the range of a signed integer of `width` bits (one bit: -1 and 0)."""
     return -(2 ** (width - 1)), 2 ** (width - 1) - 1
 
 
 def width_of(type_: Attribute, op: Operation) -> int:
-    """Bits of an integer type; PipelineError at `op` for a width that C has no type for."""
+    """Return the bits of an integer type; PipelineError at `op` for a width without a C type."""
     assert isinstance(type_, IntegerType)
     width = int(type_.width.data)
     if width not in UNSIGNED:
@@ -52,17 +52,17 @@ def width_of(type_: Attribute, op: Operation) -> int:
 
 
 def is_float(type_: Attribute) -> bool:
-    """Whether the type is one of the floats of the table of element types."""
+    """Whether the type is a float of the table of element types."""
     return isinstance(type_, tuple(_FLOATS))
 
 
 def is_narrow_float(type_: Attribute) -> bool:
-    """Whether values are kept as a `float` in registers, and as unsigned integers of their bits in memory."""
+    """Whether registers keep values as `float`, and memory as unsigned integers of their bits."""
     return isinstance(type_, tuple(_NARROW_FLOATS))
 
 
 def short_name(type_: Attribute, op: Operation) -> str:
-    """`u8`, `u32`, `idx`, `f32`, `f32x4`: a type as part of a helper's name."""
+    """Return the type's name in helper names: `u8`, `u32`, `idx`, `f32`, `f32x4`."""
     match type_:
         case IndexType():
             return "idx"
@@ -76,7 +76,7 @@ def short_name(type_: Attribute, op: Operation) -> str:
 
 
 def register_type(type_: Attribute, op: Operation) -> str:
-    """The C type of a scalar SSA value (integers unsigned, narrow floats as float)."""
+    """Return the C type of a scalar SSA value (integers unsigned, narrow floats as float)."""
     match type_:
         case IndexType():
             return "idx"
@@ -90,14 +90,14 @@ def register_type(type_: Attribute, op: Operation) -> str:
 
 
 def c_storage_type(type_: Attribute, op: Operation) -> str:
-    """The C type of an element in memory (i1 as a byte, narrow floats as integers of their bits)."""
+    """Return the C type of an element in memory (i1 as a byte, narrow floats as integers of their bits)."""
     if isinstance(type_, IntegerType) and type_.width.data == 1:
         return "unsigned char"
     return _NARROW_FLOATS.get(type(type_)) or register_type(type_, op)
 
 
 def byte_size(type_: Attribute, op: Operation, index_bits: int = 64) -> int:
-    """Bytes of one element in memory."""
+    """Return the bytes of one element in memory."""
     match type_:
         case IndexType():
             return index_bits // 8
@@ -111,7 +111,7 @@ def byte_size(type_: Attribute, op: Operation, index_bits: int = 64) -> int:
 
 
 def lanes(type_: Attribute, op: Operation, most: int = 64) -> int:
-    """Elements of a vector type, which must be of rank 1 and fill a power of two of bytes, `most` at most."""
+    """Return the elements of a vector type: of rank 1, a power of two of bytes, at most `most`."""
     assert isinstance(type_, VectorType)
     shape = type_.get_shape()
     sizes = [1 << n for n in range(1, most.bit_length())]

@@ -1,4 +1,4 @@
-"""Rules of the kernel level that a printer relies on, checked at the operations that break them."""
+"""Checks of the kernel-level rules that printers rely on, reported at the offending operation."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tilefuse.targets.limits import MAX_THREADS_PER_BLOCK, STATIC_SHARED_LIMIT
 
 
 def constant_value(value: SSAValue) -> int | None:
-    """The value of an integer constant; None for anything else."""
+    """Return the value of an integer constant; None for any other value."""
     if isinstance(owner := value.owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
         return owner.value.value.data
     return None
 
 
 def block_threads(kernel: func.FuncOp) -> tuple[int, int, int]:
-    """The sizes of the block, `kernel.threads`; PipelineError unless three, of 1024 threads at most."""
+    """Return the block's sizes, `kernel.threads`; PipelineError unless three, with a product of at most 1024."""
     attribute = kernel.attributes.get("kernel.threads")
     sizes = tuple(attribute.get_values()) if isinstance(attribute, DenseArrayBase) else ()
     if len(sizes) != 3 or any(int(n) < 1 for n in sizes) or prod(sizes) > MAX_THREADS_PER_BLOCK:
@@ -38,7 +38,7 @@ def block_threads(kernel: func.FuncOp) -> tuple[int, int, int]:
 
 
 class Grain(NamedTuple):
-    """The work from which on several threads share a kernel: a product of numbers that are known when it is called."""
+    """Least work for which several threads run a kernel: a product of numbers known at the call."""
 
     least: int
     factors: tuple[tuple[int, int], ...]
@@ -46,7 +46,7 @@ class Grain(NamedTuple):
 
 
 def read_shared_from(kernel: func.FuncOp | None) -> Grain | None:
-    """The work from which on several threads share a kernel, `kernel.shared_from`; PipelineError if it is none."""
+    """Read `kernel.shared_from`, the least work for several threads; PipelineError if it is malformed."""
     attribute = kernel.attributes.get("kernel.shared_from") if kernel is not None else None
     if kernel is None or attribute is None:
         return None
@@ -73,14 +73,14 @@ def _is_factor(types: Sequence[Attribute], number: int, axis: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NestedOp:
-    """An operation of a kernel or of functions that it calls, with the levels of the loops around it."""
+    """An operation of a kernel or of its callees, with the levels of the enclosing loops."""
 
     op: Operation
     levels: frozenset[str]
 
 
 def places_of(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> list[NestedOp]:
-    """List the operations of a kernel, and of functions that it calls: once for all calls in loops of like levels."""
+    """List the operations of a kernel and of its callees, a callee once per list of enclosing loop levels."""
     found: list[NestedOp] = []
     called: set[tuple[func.FuncOp, frozenset[str]]] = set()
 
@@ -105,14 +105,14 @@ def places_of(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> list[Ne
 
 
 def check_barriers(places: Sequence[NestedOp]) -> None:
-    """A barrier stands between thread loops, not in one: the CPU runs one thread after the other."""
+    """Check that barriers stand between thread loops, not inside: a CPU runs threads one after the other."""
     for place in places:
         if type(place.op) is gpu.BarrierOp and _threads_of(place.levels):
             raise PipelineError("gpu.barrier inside a thread loop; put it between thread loops", place.op)
 
 
 def check_threads(kernel: func.FuncOp, places: Sequence[NestedOp]) -> None:
-    """Thread loops cover the block exactly; shared arrays are stored to inside them, by one thread each."""
+    """Check that thread loops cover the block exactly, and that each shared store in them is one thread's."""
     threads = block_threads(kernel)
     sizes = {f"thread_{axis}": size for axis, size in zip("xyz", threads, strict=True)}
     needed = {level for level, size in sizes.items() if size > 1}
@@ -136,7 +136,7 @@ def check_threads(kernel: func.FuncOp, places: Sequence[NestedOp]) -> None:
 
 
 def check_static_shared(kernel: func.FuncOp, places: Sequence[NestedOp]) -> None:
-    """CUDA gives 48 KiB of shared memory to arrays of static size; more must be requested at the launch."""
+    """Check that static shared arrays fit in CUDA's 48 KiB; a kernel must request more at the launch."""
     arrays = {
         place.op: memref_bytes(place.op.memref.type, place.op)
         for place in places

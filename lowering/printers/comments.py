@@ -1,4 +1,4 @@
-"""Comments of printed C and CUDA: text of attributes, which must not become part of the program."""
+"""Comments in printed C and CUDA: attribute text, which must never become code."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ _ENDS_A_LINE = re.compile(r"[A-Za-z0-9>)\]]\Z")
 
 
 def comment_lines(text: str) -> list[str]:
-    """`text` as lines that begin with `//`; none goes on in the line after it, as after a backslash."""
+    """Print `text` as lines that begin with `//`; a trailing backslash must not continue a comment."""
     lines = [printable(line) for line in text.splitlines()]
     return [f"// {line}" if _ENDS_A_LINE.search(line) else f"// {line} ." for line in lines]

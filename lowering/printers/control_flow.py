@@ -1,4 +1,4 @@
-"""Statements of `scf`, `func` and `gpu`: loops, branches, calls, barriers and shuffles."""
+"""Printing of `scf`, `func` and `gpu` statements: loops, branches, calls, barriers and shuffles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEVELS = tuple(f"{unit}_{axis}" for unit in ("block", "thread") for axis in "xyz
 
 
 def print_for(p: FunctionText, op: Operation) -> None:
-    """A loop, with variables for the values that it carries; or the index that replaces it on the GPU."""
+    """Print a loop with variables for its carried values, or the index that replaces it on the GPU."""
     op = as_type(scf.ForOp, op)
     level = op.attributes.get("kernel.level")
     if isinstance(level, StringAttr):
@@ -60,14 +60,14 @@ def print_for(p: FunctionText, op: Operation) -> None:
 
 
 def _grain_factors(p: FunctionText, op: Operation) -> Sequence[CExpr]:
-    """The numbers whose product is compared with the least work of `kernel.shared_from`."""
+    """Return the factors of the product that is compared with `kernel.shared_from`."""
     found, args = read_shared_from(p.function), p.function.body.block.args
     factors = found.factors if found is not None else ()
     return [p.use(args[n]) if axis < 0 else memory_of(p, args[n], op).extents[axis] for n, axis in factors]
 
 
 def _count(p: FunctionText, value: SSAValue) -> CExpr:
-    """The end of a loop, as something that is printed twice."""
+    """Return a loop's end as text that may be printed twice."""
     if (known := constant_value(value)) is not None:
         return c_literal(known, 64)
     a = p.atom(p.use(value), value)
@@ -81,7 +81,7 @@ def _bound(p: FunctionText, value: SSAValue) -> CExpr:
 
 
 def _print_hardware_loop(p: FunctionText, op: scf.ForOp, builtin: str) -> None:
-    """A loop that the grid or the block runs: `const idx tx = threadIdx.x;`."""
+    """Print a loop that the grid or the block runs: `const idx tx = threadIdx.x;`."""
     if constant_value(op.lb) != 0 or constant_value(op.step) != 1:
         raise PipelineError("scf.for: a block or thread loop must run from 0 with step 1", op)
     p.flush_reads()
@@ -105,7 +105,7 @@ def _print_hardware_loop(p: FunctionText, op: scf.ForOp, builtin: str) -> None:
 
 
 def print_if(p: FunctionText, op: Operation) -> None:
-    """A branch; its results are variables that both sides assign to."""
+    """Print a branch; both sides assign to variables for its results."""
     op = as_type(scf.IfOp, op)
     condition = p.use(op.cond)
     p.flush_reads()
@@ -133,7 +133,7 @@ def _only_yields_nothing(block: Block) -> bool:
 
 
 def print_while(p: FunctionText, op: Operation) -> None:
-    """A loop until its condition does not hold; it carries no values."""
+    """Print a loop that runs until its condition fails; it carries no values."""
     op = as_type(scf.WhileOp, op)
     if op.arguments or op.res:
         raise PipelineError("scf.while: one that carries values is not printed; keep them in memory", op)
@@ -145,14 +145,14 @@ def print_while(p: FunctionText, op: Operation) -> None:
 
 
 def print_condition(p: FunctionText, op: Operation) -> None:
-    """The end of a loop whose condition does not hold any more."""
+    """Print the end of a loop whose condition fails."""
     condition = expr.unary("!", p.use(as_type(scf.ConditionOp, op).condition), "bool")
     p.flush_reads()
     p.line(f"if ({condition.text}) break;")
 
 
 def print_yield(p: FunctionText, op: Operation) -> None:
-    """Assign to the variables of the loop or branch around."""
+    """Assign to the variables of the enclosing loop or branch."""
     parent = op.parent_op()
     if isinstance(parent, scf.WhileOp):
         return
@@ -167,7 +167,7 @@ def print_yield(p: FunctionText, op: Operation) -> None:
 
 
 def print_call(p: FunctionText, op: Operation) -> None:
-    """A call of a device function; a memref is passed as pointer, extents and strides.
+    """Print a call of a device function; a memref is passed as pointer, extents and strides.
 
     `kernel.no_cse` names an argument: it comes to each such call in its own way, so that what callees compute of it is
     not computed once for several of them, before the branch that chooses.
@@ -200,26 +200,26 @@ def print_call(p: FunctionText, op: Operation) -> None:
 
 
 def print_return(p: FunctionText, op: Operation) -> None:
-    """`return value;`, or nothing."""
+    """Print `return value;`, or nothing."""
     if op.operands:
         p.line(f"return {p.converted(op.operands[0]).text};")
 
 
 def print_barrier(p: FunctionText, op: Operation) -> None:
-    """`__syncthreads();` where threads run at once."""
+    """Print `__syncthreads();` where threads run concurrently."""
     p.flush_reads()
     if p.language.barrier:
         p.line(p.language.barrier)
 
 
 def print_memory_barrier(p: FunctionText, op: Operation) -> None:
-    """`__threadfence();`"""
+    """Print `__threadfence();`."""
     p.flush_reads()
     p.line(p.language.fence)
 
 
 def print_griddepcontrol(p: FunctionText, op: Operation) -> None:
-    """`griddepcontrol_wait();`, and the like; nothing in a language whose kernels run one after the other."""
+    """Print `griddepcontrol_wait();` and similar; nothing in a language whose kernels run one after the other."""
     assert isinstance(op, GriddepcontrolOp)
     p.flush_reads()
     if not p.language.kernels_overlap:
@@ -231,7 +231,7 @@ def print_griddepcontrol(p: FunctionText, op: Operation) -> None:
 
 
 def print_shuffle(p: FunctionText, op: Operation) -> None:
-    """A statement of its own: a shuffle must not move under a condition."""
+    """Print a shuffle as a statement of its own, so that it cannot move under a condition."""
     assert isinstance(op, ShuffleOp)
     if p.language.shuffle is None:
         raise PipelineError(

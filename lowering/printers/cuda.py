@@ -1,4 +1,4 @@
-"""The kernel level as CUDA C++ for NVRTC: no header is needed."""
+"""Printer of the kernel level as CUDA C++ for NVRTC, without headers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tilefuse.lowering.printers.vector_types import Vector, broken_lines
 
 
 def print_cuda(module: ModuleOp, *, index_bits: int = 32, kernel: str | None = None) -> str:
-    """All functions of `module` as one CUDA C++ source, or one kernel; `index_bits` (32 or 64) is the width of `index`.
+    """Print `module`, or one kernel of it, as one CUDA C++ source; `index_bits` (32 or 64) is the width of `index`.
 
     Raises PipelineError at an operation that cannot be printed.
     """
@@ -40,7 +40,7 @@ def print_cuda(module: ModuleOp, *, index_bits: int = 32, kernel: str | None = N
 
 
 def _to_int() -> dict[str, Helper]:
-    """float -> int, saturating, NaN as 0; with 64 bits on either side the instructions give no 0."""
+    """Convert float to int by a helper: saturating, NaN to 0, which the 64-bit instructions do not give."""
     found: dict[str, Helper] = {}
     for source, t, prefix in (("f32", "float", "__float2"), ("f64", "double", "__double2")):
         for sign, types, kind in (("s", SIGNED, "int"), ("u", UNSIGNED, "uint")):
@@ -199,7 +199,7 @@ _WORDS = {2: "unsigned short", 4: "unsigned int", 8: "uint2", 16: "uint4"}
 
 
 class Cuda(Language):
-    """CUDA C++ for NVRTC."""
+    """The language CUDA C++ for NVRTC."""
 
     name = "CUDA"
     helper_qualifier = "static __device__ __forceinline__"
@@ -217,45 +217,45 @@ class Cuda(Language):
     library = _LIBRARY
 
     def head(self, includes: set[str]) -> list[str]:
-        """NVRTC has the functions of math.h built in."""
+        """Return nothing: NVRTC declares the functions of math.h itself."""
         return []
 
     def kernel_qualifier(self, function: func.FuncOp) -> str:
-        """`extern "C" __global__ void __launch_bounds__(256)`."""
+        """Return `extern "C" __global__ void __launch_bounds__(256)`."""
         bounds = str(prod(block_threads(function)))
         if isinstance(blocks := function.attributes.get("kernel.min_blocks"), IntegerAttr):
             bounds += f", {blocks.value.data}"
         return f'extern "C" __global__ void __launch_bounds__({bounds})'
 
     def check(self, function: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
-        """Thread loops match the block; static shared memory fits."""
+        """Check that thread loops match the block and static shared memory fits."""
         places = places_of(function, functions)
         check_barriers(places)
         check_threads(function, places)
         check_static_shared(function, places)
 
     def hardware_index(self, level: str) -> str | None:
-        """`blockIdx.x`, `threadIdx.y`."""
+        """Return `blockIdx.x`, `threadIdx.y` and so on."""
         unit, _, axis = level.partition("_")
         return f"{unit}Idx.{axis}"
 
     def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[CExpr], factors: Sequence[CExpr]) -> list[str]:
-        """`#pragma unroll`, with the factor that `kernel.unroll` may give."""
+        """Return `#pragma unroll`, with the factor of `kernel.unroll` if it has one."""
         unroll = loop.attributes.get("kernel.unroll")
         if unroll is None:
             return []
         return [f"#pragma unroll {unroll.value.data}" if isinstance(unroll, IntegerAttr) else "#pragma unroll"]
 
     def math(self, function: str) -> str:
-        """Return the function of the C library; square roots by the name that rounds correctly."""
+        """Return the C library's function; of square roots the variant that rounds correctly."""
         return {"sqrtf": "__fsqrt_rn", "sqrt": "__dsqrt_rn"}.get(function, function)
 
     def rsqrt(self, prelude: Prelude, a: CExpr, ctype: str) -> CExpr:
-        """`rsqrtf(a)`."""
+        """Return `rsqrtf(a)`."""
         return expr.call("rsqrt" if ctype == "double" else "rsqrtf", (a,), ctype)
 
     def opaque(self, prelude: Prelude, argument: str, version: int) -> str:
-        """Passed on by an instruction that differs from call to call, of which the compiler knows nothing."""
+        """Pass an argument through an instruction unique to the call, so that the compiler cannot merge the calls."""
         register = "r" if prelude.index_bits == 32 else "l"
         text = f"""idx opaque(idx a, int version) {{
   asm volatile("// version %1" : "+{register}"(a) : "r"(version));
@@ -265,11 +265,11 @@ class Cuda(Language):
         return f"opaque({argument}, {version})"
 
     def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> str:
-        """The block's dynamic shared memory; the launch says its size."""
+        """Declare the block's dynamic shared memory, whose size the launch sets."""
         return f"extern __shared__ __align__(16) unsigned char {name}[];"
 
     def vector(self, type_: VectorType, op: Operation) -> Vector:
-        """`float4` and its like; smaller elements lie in words of 32 bits."""
+        """Return `float4` and similar; elements below 32 bits are packed in 32-bit words."""
         n, element, short = lanes(type_, op, 16), type_.element_type, short_name(type_, op)
         t, size = c_storage_type(element, op), byte_size(element, op)
         params, values = [f"{t} a{i}" for i in range(n)], [f"a{i}" for i in range(n)]
@@ -315,24 +315,24 @@ class Cuda(Language):
 
 
 def _of_words(ctype: str, words: Sequence[str]) -> str:
-    """A vector of words."""
+    """Return a vector of words."""
     return words[0] if len(words) == 1 else f"make_{ctype}({', '.join(words)})"
 
 
 def _lane(word: str, ctype: str, shift: int, low_ends: bool) -> str:
-    """An element of a word. The first one is the word itself if only the low ends of registers mean anything."""
+    """Extract an element of a word; the first one is the word itself if the upper bits of registers are ignored."""
     if shift:
         return f"({ctype})({word} >> {shift})"
     return word if low_ends or ctype == "unsigned int" else f"({ctype}){word}"
 
 
 def _placed(element: str, shift: int) -> str:
-    """An element at its place in a word."""
+    """Shift an element to its place in a word."""
     return f"(unsigned int){element} << {shift}" if shift else f"(unsigned int){element}"
 
 
 def _joined(elements: Sequence[str], size: int) -> str:
-    """A word of elements of so many bytes, each the low end of a register: one instruction less than elements."""
+    """Join elements of `size` bytes, in the low ends of registers, to a word by byte permutations."""
     if len(elements) == 1:
         return elements[0]
     half = len(elements) // 2

@@ -1,4 +1,4 @@
-"""Helpers of CUDA's vectors that are more than a line: square roots of all lanes, stores under a condition."""
+"""CUDA helpers for vectors that take more than a line: square roots of all lanes, predicated stores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SMALL = {"unsigned short": ("h", "b16"), "unsigned int": ("r", "b32")}
 
 
 def store_if(short: str, element: str, ctype: str) -> Helper:
-    """A store under a predicate.
+    """Return the helper of a predicated store.
 
     Not a branch: the compiler would move into it all that only the store needs, and compute the address anew in each.
     """
@@ -35,7 +35,7 @@ def store_if(short: str, element: str, ctype: str) -> Helper:
 
 
 def roots(short: str, element: str, ctype: str, count: int) -> dict[str, Helper]:
-    """`sqrt`, correctly rounded; `sqrt_converged` for where all lanes of a warp ask for roots at once.
+    """Return `sqrt`, correctly rounded, and `sqrt_converged` for when all lanes of a warp compute it at once.
 
     In f32 that is NVIDIA's own sequence: an approximate 1/sqrt(a), and a step of Newton's from that. It is right
     where no intermediate result leaves the normal numbers: where s = a * rsqrt(a), itself near the root, is at least

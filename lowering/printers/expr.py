@@ -39,25 +39,25 @@ class CExpr:
 
     @property
     def is_atom(self) -> bool:
-        """A name or a literal: printing it twice costs nothing."""
+        """Whether the expression is a name or a literal, which may be printed twice at no cost."""
         return self.prec == PRIMARY or self.const is not None
 
     @property
     def is_negated_name(self) -> bool:
-        """`!border`, which needs no variable of its own."""
+        """Whether the expression is a negated name (`!border`), which needs no variable."""
         return self.text[:1] == "!" and self.text[1:].isidentifier()
 
     def interval(self) -> IntRange:
-        """Bounds of the C value, at worst the bounds of its C type."""
+        """Return the bounds of the C value: at worst the bounds of its C type."""
         return self.range if self.range is not None else type_range(self.ctype)
 
     def wrapped(self, prec: int) -> str:
-        """The text, in parentheses if it binds less tightly than `prec`."""
+        """Return the text, in parentheses if it binds less tightly than `prec`."""
         return self.text if self.prec >= prec else f"({self.text})"
 
 
 def name(text: str, ctype: str, *, mutable: bool = False, interval: IntRange | None = None) -> CExpr:
-    """The value of a variable."""
+    """Return the expression of a variable."""
     return CExpr(text, PRIMARY, ctype, interval, mutable=frozenset({text}) if mutable else frozenset())
 
 
@@ -70,7 +70,7 @@ def derived(
     *,
     cheap: bool | None = None,
 ) -> CExpr:
-    """An expression made of `parts`; it reads memory if one of them does."""
+    """Return an expression made of `parts`; it reads memory if one of them does."""
     parts = tuple(parts)
     return CExpr(
         text,
@@ -94,7 +94,7 @@ def c_binary(
     *,
     cheap: bool | None = None,
 ) -> CExpr:
-    """`a op b`. Chains to the left need no parentheses, to the right they do."""
+    """Return `a op b`; a chain to the left needs no parentheses, one to the right does."""
     if prec in _STRICT:
         chained = prec in (BITAND, XOR, BITOR) and a.prec == prec
         left, right = a.wrapped(prec if chained else UNARY), b.wrapped(UNARY)
@@ -111,7 +111,7 @@ def c_binary(
 
 
 def unary(op: str, a: CExpr, ctype: str, interval: IntRange | None = None) -> CExpr:
-    """`op a`."""
+    """Return `op a`."""
     inner = a.wrapped(UNARY)
     # `--x` would be another operator.
     text = f"{op}({inner})" if inner.startswith(op) else f"{op}{inner}"
@@ -121,18 +121,18 @@ def unary(op: str, a: CExpr, ctype: str, interval: IntRange | None = None) -> CE
 def call(
     function: str, args: Iterable[CExpr], ctype: str, interval: IntRange | None = None, *, cheap: bool = False
 ) -> CExpr:
-    """`function(args)`."""
+    """Return `function(args)`."""
     args = tuple(args)
     return derived(f"{function}({', '.join(a.text for a in args)})", POSTFIX, ctype, args, interval, cheap=cheap)
 
 
 def c_cast(ctype: str, a: CExpr, interval: IntRange | None = None, *, cheap: bool | None = None) -> CExpr:
-    """`(ctype)a`."""
+    """Return `(ctype)a`."""
     return derived(f"({ctype}){a.wrapped(UNARY)}", UNARY, ctype, (a,), interval, cheap=cheap)
 
 
 def conditional(condition: CExpr, a: CExpr, b: CExpr, ctype: str, interval: IntRange | None = None) -> CExpr:
-    """`condition ? a : b`."""
+    """Return `condition ? a : b`."""
     text = f"{condition.wrapped(LOR)} ? {a.wrapped(COND)} : {b.wrapped(COND)}"
     return derived(text, COND, ctype, (condition, a, b), interval)
 
@@ -143,5 +143,5 @@ def within(inner: IntRange, outer: IntRange) -> bool:
 
 
 def int_arithmetic(a: CExpr, b: CExpr, interval: IntRange) -> bool:
-    """Whether C computes on `a` and `b` in `int`, without overflow if the result is in `interval`."""
+    """Whether C computes on `a` and `b` in `int` without overflow, for a result within `interval`."""
     return promotes_to_int(a.ctype) and promotes_to_int(b.ctype) and within(interval, INT_RANGE)

@@ -1,4 +1,4 @@
-"""Float operations of `arith` and `math` as C expressions.
+"""Printing of float operations of `arith` and `math` as C expressions.
 
 Narrow floats live in `float` registers and are rounded after each operation: for + - * / and sqrt that gives
 the correctly rounded result, since a float has more than twice their digits.
@@ -76,7 +76,7 @@ def _scalar_constant(p: FunctionText, op: Operation, type_: Attribute, value: An
 
 
 def float_literal(p: FunctionText, value: float, type_: Attribute) -> CExpr:
-    """The shortest decimal that gives the same bits; for inf and NaN the bits themselves."""
+    """Return the shortest decimal with the same bits; for inf and NaN, the bits."""
     double = isinstance(type_, Float64Type)
     ctype, suffix, code = ("double", "", "<d") if double else ("float", "f", "<f")
     bits = struct.pack(code, value)
@@ -92,7 +92,7 @@ def float_literal(p: FunctionText, value: float, type_: Attribute) -> CExpr:
 
 
 def _bits_of(text: str, code: str) -> bytes | None:
-    """The bits of a decimal; None if it is beyond the type, as the largest float is with fewer digits."""
+    """Return the bits of a decimal; None if it overflows the type, as a shortened largest float may."""
     try:
         return struct.pack(code, float(text))
     except OverflowError:
@@ -103,7 +103,7 @@ def _bits_of(text: str, code: str) -> bytes | None:
 
 
 def round_narrow(p: FunctionText, a: CExpr, type_: Attribute, op: Operation) -> CExpr:
-    """`a` rounded to the type if it is a narrow float."""
+    """Round `a` to the type if it is a narrow float."""
     return expr.call(p.library(f"round_{short_name(type_, op)}"), (a,), "float") if is_narrow_float(type_) else a
 
 
@@ -149,7 +149,7 @@ def _library_float(kind: str) -> Row:
 
 
 def _math(function: str, *, exact: bool = False) -> Row:
-    """A call of the C library's function, or of a helper that becomes vectors.
+    """Call the C library's function, or a helper that the compiler can vectorise.
 
     `exact` ones give a narrow float for narrow floats, others are rounded.
     """
@@ -170,7 +170,7 @@ def _math(function: str, *, exact: bool = False) -> Row:
 
 
 def _sqrt(p: FunctionText, op: Operation) -> CExpr:
-    """Print a square root, of a vector by a helper: lanes go to the slow path of f32 together."""
+    """Print a square root; a helper takes vectors, so that all lanes enter the slow path of f32 together."""
     type_ = op.results[0].type
     if not isinstance(type_, VectorType):
         return _math("sqrt")(p, op)
@@ -238,7 +238,7 @@ def _from_int(reading: Any) -> Row:
 
 
 def _to_int(reading: Any) -> Row:
-    """Saturating, with NaN as 0: a refinement of MLIR's poison. C's cast where the operand is known to fit."""
+    """Convert to int, saturating, NaN to 0 (a refinement of MLIR's poison); by a plain cast where the operand fits."""
 
     def row(p: FunctionText, op: Operation) -> CExpr:
         width = width_of(op.results[0].type, op)

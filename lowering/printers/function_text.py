@@ -1,4 +1,4 @@
-"""The text of one function while it is printed: the `p` that the rows of the tables see.
+"""Text of one function during printing: the parameter `p` of the table rows.
 
 It knows how values are written, which variables there are, and what waits for its single use; it knows no operation.
 `c_family.py` adds the tables.
@@ -39,12 +39,12 @@ from tilefuse.lowering.printers.vector_types import Vector
 
 
 def op_name(op: Operation) -> str:
-    """The name of an operation, also of one that xDSL does not know."""
+    """Return the name of an operation, even of one that xDSL does not know."""
     return op.name if op.name != UnregisteredOp.name else op.op_name.data  # type: ignore[attr-defined]
 
 
 class FunctionText(ABC):
-    """Lines of one function, and the expressions of its values. Rows call these methods."""
+    """Lines of one function, and the expressions of its values. Table rows call these methods."""
 
     def __init__(
         self, language: Language, prelude: Prelude, functions: Mapping[str, func.FuncOp], function: func.FuncOp
@@ -70,7 +70,7 @@ class FunctionText(ABC):
 
     @property
     def index_bits(self) -> int:
-        """The width of an index, 32 or 64."""
+        """Width of an index: 32 or 64."""
         return self.prelude.index_bits
 
     @abstractmethod
@@ -78,7 +78,7 @@ class FunctionText(ABC):
         """Print the operations of a block."""
 
     def use(self, value: SSAValue) -> CExpr:
-        """Return the expression of a value; one that was waiting for its single use is printed here."""
+        """Return the expression of a value; a deferred expression is printed here, at its single use."""
         if value in self._pending:
             return self._pending.pop(value)
         if value not in self._values:
@@ -88,24 +88,24 @@ class FunctionText(ABC):
         return self._values[value]
 
     def converted(self, value: SSAValue) -> CExpr:
-        """The expression of a value for a variable or an element of the value's C type."""
+        """Return the expression of a value, cast for a variable or an element of the value's C type."""
         a = self.use(value)
         if isinstance(a.const, int) and isinstance(value.type, IntegerType) and a.ctype != "bool":
             return read_unsigned(a, width_of(value.type, self.op))
         return a
 
     def ctype(self, type_: Attribute) -> str:
-        """The C type of a value in a register."""
+        """Return the C type of a value in a register."""
         if isinstance(type_, VectorType):
             return self.vector(type_, self.op).ctype
         return register_type(type_, self.op)
 
     def storage(self, type_: Attribute) -> str:
-        """The C type of an element in memory."""
+        """Return the C type of an element in memory."""
         return self.ctype(type_) if isinstance(type_, VectorType) else c_storage_type(type_, self.op)
 
     def vector(self, type_: Attribute, op: Operation) -> Vector:
-        """The spelling of a vector type; its definition will be printed."""
+        """Return the spelling of a vector type and mark its definition for printing."""
         found = self._vectors.get(type_)
         if found is None:
             found = self._vectors[type_] = self.language.vector(as_type(VectorType[Any], type_), op)
@@ -113,18 +113,18 @@ class FunctionText(ABC):
         return found
 
     def lanes_of(self, op: Operation) -> Vector | None:
-        """Spelling of the vector that an op computes lane by lane, where the language computes vectors."""
+        """Return the vector type in which an op is computed lane by lane, if the language has vector arithmetic."""
         type_ = op.results[0].type
         if isinstance(type_, VectorType) and self.language.computes_vectors and not is_narrow_float(type_.element_type):
             return self.vector(type_, op)
         return None
 
     def library(self, name: str) -> str:
-        """Require a helper function; return its name, or the name of the language's own function in its place."""
+        """Require a helper function; return its name, or the name of the built-in function that replaces it."""
         return self.prelude.library(name)
 
     def math(self, function: str) -> str:
-        """The name of a function of the C library."""
+        """Return the name of a function of the C library."""
         self.prelude.includes.add("math.h")
         return self.language.math(function)
 
@@ -146,11 +146,11 @@ class FunctionText(ABC):
         return expr.name(name, ctype, interval=interval if expr.within(interval, (low, high)) else None)
 
     def atom(self, a: CExpr, value: SSAValue) -> CExpr:
-        """`a` as something that may be printed twice."""
+        """Return `a` as an expression that may be printed twice."""
         return a if a.is_atom else self.bind(a, value)
 
     def flush_reads(self) -> None:
-        """Print the loads that still wait: the next line may change the memory that they read."""
+        """Print the deferred loads: the next line may change the memory that they read."""
         for value in [v for v, a in self._pending.items() if a.reads]:
             self._values[value] = self.bind(self._pending.pop(value), value)
 
@@ -165,16 +165,16 @@ class FunctionText(ABC):
         self.names.pop()
 
     def variable(self, value: SSAValue, hint: str | None) -> CExpr:
-        """A new variable that is assigned to."""
+        """Declare a new variable without a value."""
         ctype = self.ctype(value.type)
         return expr.name(self.names.fresh(value.name_hint or hint or "v"), ctype, mutable=True)
 
     def set_value(self, value: SSAValue, a: CExpr) -> None:
-        """Say how a value is written."""
+        """Set the expression of a value."""
         self._values[value] = a
 
     def assign(self, targets: Sequence[CExpr], values: Sequence[SSAValue]) -> None:
-        """Assign all at once: no target changes before the values are computed."""
+        """Assign in parallel: every value is computed before any target changes."""
         sources = [self.converted(value) for value in values]
         self.flush_reads()
         for i, source in enumerate(sources):
@@ -186,14 +186,14 @@ class FunctionText(ABC):
 
 
 def _plain_name(type_: Attribute) -> str:
-    """Name a value without a name hint."""
+    """Return the name of a value without a name hint."""
     if isinstance(type_, IntegerType) and type_.width.data == 1:
         return "test"
     return "i" if isinstance(type_, IndexType) else "v"
 
 
 def _variable_type(a: CExpr, width: int) -> str:
-    """The C type of a variable for an integer of `width` bits: the type of `a` if it holds its meaning."""
+    """Return the C type of a variable for an integer of `width` bits: the type of `a` if it keeps the value."""
     interval = a.interval()
     if width == 1:
         return "bool"

@@ -1,4 +1,4 @@
-"""Small helper functions that printed text calls; a module prints the ones that it uses, and no others."""
+"""Helper functions of printed text; a source file contains only the helpers that it uses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Helper(NamedTuple):
-    """The text of a function without its qualifiers, and the names of the helpers that it calls itself."""
+    """A helper: the text of a function without qualifiers, and the names of the helpers that it calls."""
 
     text: str
     needs: tuple[str, ...] = ()
@@ -17,5 +17,5 @@ class Helper(NamedTuple):
 
 
 def alias(function: str) -> Helper:
-    """A helper that the language has already."""
+    """Return a helper that stands for a built-in function of the language."""
     return Helper("", (), function)

@@ -1,4 +1,4 @@
-"""Integer, index and i1 operations of `arith` and `math` as C expressions.
+"""Printing of integer, index and i1 operations of `arith` and `math` as C expressions.
 
 Rows of the table at the end are `(printer, op) -> CExpr`; see `expr.py` for how wrap-around and signedness
 stay right. Arithmetic on `index` is plain signed C arithmetic: coordinates are promised not to overflow.
@@ -46,7 +46,7 @@ from tilefuse.lowering.printers.vectors import lanes_computed
 
 
 def _read(p: FunctionText, value: SSAValue, op: Operation, reading: Callable[[CExpr, int], CExpr]) -> CExpr:
-    """An operand as signed or unsigned; an index is signed already, and `uidx` when unsigned."""
+    """Read an operand as signed or unsigned; an index is signed already, and `uidx` when unsigned."""
     a = p.use(value)
     if isinstance(value.type, IndexType):
         if reading is read_signed or (isinstance(a.const, int) and a.const >= 0):
@@ -56,7 +56,7 @@ def _read(p: FunctionText, value: SSAValue, op: Operation, reading: Callable[[CE
 
 
 def _as_index(a: CExpr, reading: Callable[[CExpr, int], CExpr]) -> CExpr:
-    """The result of an operation on index; computed as `uidx`, it becomes signed again."""
+    """Return the result of an operation on index; it is computed as `uidx` and cast back to signed."""
     return a if reading is read_signed else expr.c_cast("idx", a)
 
 
@@ -114,7 +114,7 @@ def _bitwise(symbol: str) -> Row:
 
 
 def _logical(p: FunctionText, op: Operation, symbol: str, prec: int) -> CExpr:
-    """i1: `&&` reads best, but it branches; so only for cheap operands, which nothing is lost by skipping.
+    """Print a logical operation on i1: `&&` reads best but branches, so only operands that are cheap to compute use it.
 
     Never in a loop to be vectorised, where GCC keeps some of these branches.
     """
@@ -129,7 +129,7 @@ def _logical(p: FunctionText, op: Operation, symbol: str, prec: int) -> CExpr:
 
 
 def _is_vectorised(op: Operation) -> bool:
-    """Whether the loop around an operation is marked for it."""
+    """Whether the enclosing loop is marked for vectorisation."""
     parent = op.parent_op()
     while parent is not None and not isinstance(parent, scf.ForOp):
         parent = parent.parent_op()
@@ -169,7 +169,7 @@ def _shift_right(reading: Callable[[CExpr, int], CExpr]) -> Row:
 
 
 def _promoted(*parts: CExpr) -> str:
-    """The type that C gives to arithmetic on these."""
+    """Return the type to which C promotes these operands."""
     for ctype in (UNSIGNED[64], SIGNED[64], UNSIGNED[32]):
         if any(part.ctype == ctype for part in parts):
             return ctype
@@ -198,7 +198,7 @@ def _division(symbol: str, reading: Callable[[CExpr, int], CExpr]) -> Row:
 
 
 def _floor_division(p: FunctionText, op: Operation) -> CExpr:
-    """Print a floor division: by a power of two a shift."""
+    """Print a floor division; by a power of two, a shift."""
     _no_bool(op)
     a, b = (_read(p, operand, op, read_signed) for operand in op.operands)
     type_ = op.results[0].type
@@ -218,7 +218,7 @@ def _library_int(
     args: tuple[CExpr, ...],
     interval: IntRange | None = None,
 ) -> CExpr:
-    """A call of the helper of this kind for the type: `min_u8`, `floordiv_idx`, `abs_s32`."""
+    """Call the helper of this kind for the type: `min_u8`, `floordiv_idx`, `abs_s32`."""
     if isinstance(type_, IndexType):
         suffix = "idx" if reading is read_signed else "uidx"
         return _as_index(expr.call(p.library(f"{kind}_{suffix}"), args, suffix, cheap=True), reading)
@@ -228,7 +228,7 @@ def _library_int(
 
 
 def _helper(row: IntegerOperation, reading: Callable[[CExpr, int], CExpr]) -> Row:
-    """A call of the helper whose body the table has."""
+    """Call the helper whose body the table has."""
 
     def print_call(p: FunctionText, op: Operation) -> CExpr:
         _no_bool(op)
@@ -259,7 +259,7 @@ def _compare(p: FunctionText, op: Operation) -> CExpr:
 
 
 def _may_be_clamped(p: FunctionText, op: Operation, a: CExpr, b: CExpr) -> bool:
-    """Whether an equation is printed with care, as a number of up to 32 bits may be clamped to 0 and the other one.
+    """Whether a comparison for equality needs care: one side may be clamped to 0, and has at most 32 bits.
 
     Of pixels that cannot be seen: they may be computed in another stage.
     """
@@ -272,7 +272,7 @@ def _may_be_clamped(p: FunctionText, op: Operation, a: CExpr, b: CExpr) -> bool:
 
 
 def _same_reading(p: FunctionText, op: Operation, x: SSAValue, y: SSAValue, type_: Attribute) -> tuple[CExpr, CExpr]:
-    """Two integers of one type, both read as signed or both as unsigned, whichever needs no cast."""
+    """Read two integers of one type alike, signed or unsigned, whichever needs no cast."""
     a, b = p.use(x), p.use(y)
     if isinstance(type_, IndexType):
         return a, b
@@ -301,7 +301,7 @@ def _select(p: FunctionText, op: Operation) -> CExpr:
 
 
 def _only_travels(op: Operation) -> bool:
-    """Whether an extended value goes to another lane and is cut off again there: then its upper bits are free."""
+    """Whether an extended value is only shuffled to another lane and truncated there: its upper bits are arbitrary."""
     use = op.results[0].get_user_of_unique_use()
     narrow = op.operands[0].type
     return isinstance(use, ShuffleOp) and all(

@@ -1,4 +1,4 @@
-"""Output languages: the interface that `cuda.py` and `c.py` fill in."""
+"""Interface of an output language, which `cuda.py` and `c.py` implement."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tilefuse.lowering.printers.vector_types import Vector
 
 
 class Language(ABC):
-    """One output language of the printer family. Methods return text, or lines of it; none decides."""
+    """One output language of the printers. Methods return text; no method makes a scheduling decision."""
 
     name: ClassVar[str]
     helper_qualifier: ClassVar[str]
@@ -48,7 +48,7 @@ class Language(ABC):
 
     @abstractmethod
     def head(self, includes: set[str]) -> list[str]:
-        """The first lines of a file."""
+        """Return the first lines of a file."""
 
     @abstractmethod
     def kernel_qualifier(self, function: func.FuncOp) -> str:
@@ -60,44 +60,44 @@ class Language(ABC):
 
     @abstractmethod
     def hardware_index(self, level: str) -> str | None:
-        """The built-in value that takes the place of a loop of this `kernel.level`, or None: print a loop."""
+        """Return the built-in variable that replaces a loop of this `kernel.level`; None to print a loop."""
 
     @abstractmethod
     def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[CExpr], factors: Sequence[CExpr]) -> list[str]:
-        """Pragmas in front of a loop.
+        """Return the pragmas in front of a loop.
 
         `counts`: rounds of the loops of `shared_out`; `factors`: of the work of `kernel.shared_from`.
         """
 
     def shared_out(self, loop: scf.ForOp) -> list[scf.ForOp]:
-        """The loop and those directly inside of it whose rounds threads share out together, as a pragma says."""
+        """Return the perfectly nested loops whose iterations threads share, as a pragma says."""
         return []
 
     @abstractmethod
     def math(self, function: str) -> str:
-        """The name of the C library's function."""
+        """Return the name of the C library's function."""
 
     @abstractmethod
     def rsqrt(self, prelude: Prelude, a: CExpr, ctype: str) -> CExpr:
-        """1 / sqrt(a)."""
+        """Return 1 / sqrt(a)."""
 
     def print_line(self, prelude: Prelude, arguments: Sequence[str], longest: int) -> str:
-        """A statement that prints a line of at most `longest` bytes: a format and its numbers, as of `printf`."""
+        """Return a statement that prints a line of at most `longest` bytes: a format and its numbers."""
         prelude.includes.add("stdio.h")
         return f"printf({', '.join(arguments)});"
 
     def opaque(self, prelude: Prelude, argument: str, version: int) -> str:
-        """An argument of a call that is to share no code with other calls of the function (`kernel.no_cse`)."""
+        """Return an argument for a call that shares no code with other calls of the function (`kernel.no_cse`)."""
         return argument
 
     def hide(self, prelude: Prelude, pointer: str) -> str:
-        """A statement after which a compiler does not know which array a pointer is of; nothing where it may know."""
+        """Return a statement that hides a pointer's array from the compiler; empty if the compiler may know it."""
         return ""
 
     @abstractmethod
     def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> str:
-        """The declaration of the bytes of an array marked `kernel.dynamic`, whose size the launch knows."""
+        """Declare an array marked `kernel.dynamic`, whose size the launch sets."""
 
     @abstractmethod
     def vector(self, type_: VectorType, op: Operation) -> Vector:
-        """The spelling of a vector type."""
+        """Return the spelling of a vector type."""

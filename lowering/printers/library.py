@@ -1,4 +1,4 @@
-"""Helper functions that C and CUDA have in common; the printers of each add theirs to `COMMON`."""
+"""Helper functions that C and CUDA share; each printer adds its own to `COMMON`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tilefuse.lowering.printers.narrow_floats import NARROW_FLOAT_HELPERS
 
 
 def _integers() -> dict[str, Helper]:
-    """The helpers of operations on integers, for every type that is read as the operation reads it."""
+    """Return the helpers of integer operations, for every type in the operation's signedness."""
     of_reading = {
         Reading.SIGNED: {"idx": "idx", **{f"s{w}": t for w, t in SIGNED.items()}},
         Reading.UNSIGNED: {"uidx": "uidx", **{f"u{w}": t for w, t in UNSIGNED.items() if w > 1}},
@@ -30,7 +30,7 @@ def _integers() -> dict[str, Helper]:
 
 
 def _nan_propagating() -> dict[str, Helper]:
-    """minimum and maximum: NaN if one is NaN; minnum and maxnum (in each language) prefer the number."""
+    """Return minimum and maximum, which give NaN if an operand is NaN; minnum and maxnum prefer the number."""
     return {
         f"{name}imum_{short}": Helper(
             f"{t} {name}imum_{short}({t} a, {t} b) {{ return a != a ? a : b != b ? b : {name}num_{short}(a, b); }}",

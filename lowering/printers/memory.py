@@ -1,4 +1,4 @@
-"""memrefs as C: pointers with strides for global memory, arrays for shared and private memory."""
+"""Printing of memrefs as C: pointers with strides for global memory, arrays for shared and private memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CACHE_LINE = 64
 
 
 def read_pointers(p: FunctionText) -> list[str]:
-    """The pointers to global memory that the function is given, and does not store through."""
+    """Find the pointer arguments to global memory that the function only reads."""
     return [memory.name for memory in p.memories.values() if memory.read_only]
 
 
@@ -43,7 +43,7 @@ def read_pointers(p: FunctionText) -> list[str]:
 
 
 def parameter(p: FunctionText, value: BlockArgument, written: bool) -> list[str]:
-    """The C parameters of a memref argument: pointer, dynamic extents, dynamic strides."""
+    """Return the C parameters of a memref argument: pointer, dynamic extents, dynamic strides."""
     type_ = value.type
     assert isinstance(type_, MemRefType)
     name = p.names.fresh(value.name_hint or "buffer")
@@ -71,7 +71,7 @@ def parameter(p: FunctionText, value: BlockArgument, written: bool) -> list[str]
 
 
 def _strides(type_: MemRefType[Any], op: Operation) -> Sequence[int | None] | None:
-    """Strides of the layout, None for a dynamic one; None for rows one after the other."""
+    """Return the layout's strides, None for a dynamic one; None if the memref is contiguous."""
     if isinstance(type_.layout, NoneAttr):
         return None
     strides = type_.layout.get_strides()
@@ -99,7 +99,7 @@ def _brackets(sizes: Iterable[int]) -> str:
 
 
 def _pointer_to_row(p: FunctionText, type_: MemRefType[Any], declarator: str) -> str:
-    """`float (*tile)[34]`, or `float* line` if there is one dimension."""
+    """Declare `float (*tile)[34]`, or `float* line` for one dimension."""
     shape = _array_shape(type_, p.op)
     element = p.storage(type_.element_type)
     return f"{element} (*{declarator}){_brackets(shape[1:])}" if shape[1:] else f"{element}* {declarator}".rstrip()
@@ -112,7 +112,7 @@ def _declare(p: FunctionText, value: SSAValue, name: str, wide: bool = False) ->
 
 
 def _is_wide(p: FunctionText, array: SSAValue) -> bool:
-    """Whether a private array is registers: then wrapping to 8 or 16 bits waits until a value is used."""
+    """Whether a private array lives in registers: then wrapping to 8 or 16 bits waits until a value is used."""
     type_ = as_type(MemRefType[Any], array.type)
     element = type_.element_type
     return (
@@ -125,7 +125,7 @@ def _is_wide(p: FunctionText, array: SSAValue) -> bool:
 
 
 def print_alloca(p: FunctionText, op: Operation) -> None:
-    """`__shared__ float tile[18][34];`, or a private array."""
+    """Print `__shared__ float tile[18][34];`, or a private array."""
     op = as_type(memref.AllocaOp, op)
     type_ = op.memref.type
     space = space_of(type_)
@@ -150,7 +150,7 @@ def print_alloca(p: FunctionText, op: Operation) -> None:
 
 
 def print_view(p: FunctionText, op: Operation) -> None:
-    """A part of a byte array as an array of its own."""
+    """Print an array carved out of a byte array."""
     op = as_type(memref.ViewOp, op)
     type_ = op.result.type
     source = memory_of(p, op.source, op)
@@ -162,7 +162,7 @@ def print_view(p: FunctionText, op: Operation) -> None:
 
 
 def print_subview(p: FunctionText, op: Operation) -> None:
-    """A row as a pointer: `const float* row = &in[y * in_s0 + x];`, of which a compiler knows no more in C."""
+    """Print a row as a pointer: `const float* row = &in[y * in_s0 + x];`; C's printer may hide its array."""
     op = as_type(memref.SubviewOp, op)
     type_, indices = op.result.type, _row_start(op)
     source = memory_of(p, op.source, op)
@@ -175,7 +175,7 @@ def print_subview(p: FunctionText, op: Operation) -> None:
 
 
 def _row_start(op: memref.SubviewOp) -> Sequence[SSAValue]:
-    """The indices where a row begins. PipelineError for views of another kind."""
+    """Return the indices of a row's beginning. PipelineError for other views."""
     sizes, steps = op.static_sizes.get_values(), op.static_strides.get_values()
     if (
         any(n != 1 for n in (*steps, *sizes[:-1]))
@@ -190,7 +190,7 @@ def _row_start(op: memref.SubviewOp) -> Sequence[SSAValue]:
 
 
 def memory_of(p: FunctionText, value: SSAValue, op: Operation) -> PrintedMemRef:
-    """Look up a memref; PipelineError if it came from an op that is not printed."""
+    """Look up a memref; PipelineError if an operation that is not printed made it."""
     if value not in p.memories:
         raise PipelineError(
             f"{op.name}: its memref must be an argument, a memref.alloca, a memref.view or a memref.subview", op
@@ -220,7 +220,7 @@ def _plus(a: CExpr, b: CExpr) -> CExpr:
 
 
 def element(p: FunctionText, value: SSAValue, indices: Iterable[SSAValue], op: Operation) -> CExpr:
-    """`in[y * in_s0 + x]` or `tile[y][x]`, an lvalue."""
+    """Return the lvalue `in[y * in_s0 + x]` or `tile[y][x]`."""
     memory = memory_of(p, value, op)
     where = [p.use(index) for index in indices]
     ctype = UNSIGNED[32] if memory.wide else p.storage(memory.type.element_type)
@@ -249,7 +249,7 @@ def _load(p: FunctionText, op: Operation) -> CExpr:
 
 
 def print_store(p: FunctionText, op: Operation) -> None:
-    """`out[i] = value;` (C truncates to the element, as the arithmetic modulo 2^n wants it)."""
+    """Print `out[i] = value;` (C truncates to the element, as arithmetic modulo 2^n requires)."""
     op = as_type(memref.StoreOp, op)
     target = element(p, op.memref, op.indices, op)
     value = p.converted(op.value)
@@ -261,14 +261,14 @@ def print_store(p: FunctionText, op: Operation) -> None:
 
 
 def print_prefetch(p: FunctionText, op: Operation) -> None:
-    """`prefetch_l2(&in[i]);`"""
+    """Print `prefetch_l2(&in[i]);`."""
     op = as_type(PrefetchOp, op)
     at = element(p, op.memref, op.indices, op)
     p.line(f"{p.library(f'prefetch_l{op.level}')}({address(at).text});")
 
 
 def address(a: CExpr) -> CExpr:
-    """`&in[i]`, of an lvalue."""
+    """Return `&in[i]` of an lvalue."""
     return expr.unary("&", a, f"{a.ctype}*")
 
 
@@ -282,7 +282,7 @@ def _vector_load(p: FunctionText, op: Operation) -> CExpr:
 
 
 def print_vector_store(p: FunctionText, op: Operation) -> None:
-    """`store_f32x4(&out[i], v);`, past the caches `stream_line(&out[i], &v);`"""
+    """Print `store_f32x4(&out[i], v);`, or a non-temporal `stream_line(&out[i], &v);`."""
     op = as_type(vector.StoreOp, op)
     if op.nontemporal is not None and op.nontemporal.value.data:
         _print_stream(p, op)
@@ -300,7 +300,7 @@ def print_vector_store(p: FunctionText, op: Operation) -> None:
 
 
 def _print_stream(p: FunctionText, op: vector.StoreOp) -> None:
-    """Raises PipelineError for a vector that is no line of a cache, and where the language has no such store."""
+    """Print a non-temporal store. PipelineError if the vector is no cache line, or the language has no such store."""
     type_ = as_type(VectorType[Any], op.vector.type)
     if "stream_line" not in p.language.library or lanes(type_, op) * byte_size(type_.element_type, op) != CACHE_LINE:
         raise PipelineError(f"vector.store: {type_} is not stored past the caches; plain C stores 64 bytes so", op)
@@ -311,7 +311,7 @@ def _print_stream(p: FunctionText, op: vector.StoreOp) -> None:
 
 
 def print_masked_store(p: FunctionText, op: Operation) -> None:
-    """`store_if_f32x4(condition, &out[i], v);` in global memory, where the language has it; else a branch.
+    """Print `store_if_f32x4(condition, &out[i], v);` to global memory where the language has it; else a branch.
 
     Raises PipelineError if the mask is not one condition for all lanes.
     """
@@ -340,14 +340,14 @@ def _dim(p: FunctionText, op: Operation) -> CExpr:
 
 
 def _pointer(p: FunctionText, op: Operation) -> CExpr:
-    """The address as a number; with 32-bit `idx` its low bits, which suffice for alignment."""
+    """Return the address as an integer; with 32-bit `idx` its low bits, which suffice for alignment."""
     op = as_type(memref.ExtractAlignedPointerAsIndexOp, op)
     name = memory_of(p, op.source, op).name
     return expr.derived(f"(idx)(unsigned long long){name}", expr.UNARY, "idx", (), cheap=False)
 
 
 def print_metadata(p: FunctionText, op: Operation) -> None:
-    """Sizes and strides are arguments already: nothing is printed."""
+    """Print nothing: sizes and strides are arguments already."""
     op = as_type(memref.ExtractStridedMetaDataOp, op)
     memory = memory_of(p, op.source, op)
     for results, values in ((op.sizes, memory.extents), (op.strides, memory.strides or ())):

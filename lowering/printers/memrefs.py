@@ -1,4 +1,4 @@
-"""Memrefs as pointers and arrays: their spaces and sizes, and the arguments that a function stores to."""
+"""Facts about memrefs for printing: memory space, sizes, and the arguments that a function stores to."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tilefuse.lowering.printers.operations import operations_in
 
 @dataclass(frozen=True)
 class PrintedMemRef:
-    """One memref: the name of its pointer or array, and its sizes as expressions."""
+    """A printed memref: the name of its pointer or array, and its sizes as expressions."""
 
     name: str
     type: MemRefType[Any]
@@ -36,19 +36,19 @@ class PrintedMemRef:
 
 
 def space_of(type_: Attribute) -> int:
-    """The memory space of a memref: 0 for global memory."""
+    """Return the memory space of a memref: 0 for global memory."""
     assert isinstance(type_, MemRefType)
     space = type_.memory_space
     return space.value.data if isinstance(space, IntegerAttr) else 0
 
 
 def memref_bytes(type_: MemRefType[Any], op: Operation) -> int:
-    """Bytes of a memref of static shape."""
+    """Return the bytes of a memref of static shape."""
     return prod(type_.get_shape()) * byte_size(type_.element_type, op)
 
 
 def root_memref(value: SSAValue) -> SSAValue:
-    """The memref that a view is a view of."""
+    """Return the memref under a chain of views."""
     while isinstance(owner := value.owner, memref.ViewOp | memref.SubviewOp):
         value = owner.source
     return value
@@ -65,13 +65,13 @@ _STORES: dict[type[Operation], str] = {
 
 
 def stored_to(op: Operation) -> SSAValue | None:
-    """The memref that an operation stores to; None if it stores nothing."""
+    """Return the memref that an operation stores to; None if it stores nothing."""
     operand = _STORES.get(type(op))
     return None if operand is None else getattr(op, operand)
 
 
 def written_arguments(function: func.FuncOp, functions: Mapping[str, func.FuncOp]) -> frozenset[int]:
-    """The numbers of the memref arguments that a function, or one that it calls, stores to."""
+    """Return the positions of the memref arguments that a function or its callees store to."""
     found: set[SSAValue] = set()
     for op in operations_in(function):
         if (target := stored_to(op)) is not None:

@@ -1,4 +1,4 @@
-"""A whole source file: the functions of a module, after the types and helpers that they use."""
+"""Printing of a source file: the functions of a module, after the types and helpers that they use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tilefuse.lowering.printers.prelude import Prelude
 
 
 class ModulePrinter:
-    """Prints the functions of a module, callees first, after the helpers that they use."""
+    """Print the functions of a module, callees first, after the helpers that they use."""
 
     def __init__(self, language: Language, index_bits: int) -> None:
         if index_bits not in (32, 64):
@@ -24,7 +24,7 @@ class ModulePrinter:
         self._index_bits = index_bits
 
     def print_module(self, module: ModuleOp, only: str | None = None) -> str:
-        """The text of all functions of `module`, or of one and of the functions that it calls."""
+        """Return the text of all functions of `module`, or of one function and its callees."""
         language = self._language
         prelude = Prelude(language.library, language.helper_qualifier, language.rare_qualifier, self._index_bits)
         found = [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
@@ -44,7 +44,7 @@ class ModulePrinter:
 
 
 def _callees_first(functions: Sequence[func.FuncOp], known: Mapping[str, func.FuncOp]) -> list[func.FuncOp]:
-    """Order functions, each behind the functions that it calls; PipelineError if one calls itself."""
+    """Sort functions so that callees come first; PipelineError for recursion."""
     order: list[func.FuncOp] = []
     active: list[str] = []
 

@@ -1,4 +1,4 @@
-"""Names for the variables of printed C and CUDA: the SSA name hints, made legal and unique per scope."""
+"""Variable names of printed C and CUDA: SSA name hints, made legal and unique per scope."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _LONGEST = 48
 
 
 class ScopedNames:
-    """The names in use, scope by scope: sibling scopes may use the same name, an inner one never shadows.
+    """The names in use, scope by scope: siblings may reuse a name, an inner scope never shadows one.
 
     Each ends in an underscore, which nothing else in the text does (`lowering/symbols.py`).
     """
@@ -25,7 +25,7 @@ class ScopedNames:
         self._scopes.pop()
 
     def fresh(self, hint: str) -> str:
-        """A name like `hint` that nothing visible has: `hint_`, else `hint_1_`, `hint_2_`, ..."""
+        """Return an unused name like `hint`: `hint_`, else `hint_1_`, `hint_2_`, ..."""
         base = spelt(hint[:_LONGEST])
         count = max((scope.get(base, -1) for scope in self._scopes), default=-1)
         name = base

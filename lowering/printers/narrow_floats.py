@@ -1,4 +1,4 @@
-"""Conversions of floats of less than 32 bits, which kernels compute in `float`: as text that C and CUDA share.
+"""Conversion helpers of floats below 32 bits, which kernels compute in `float`, for C and CUDA.
 
 For each such float `x` of the table of element types there are `x_to_f32` and `f32_to_x` (from and to its bits),
 `round_x` and `round_x_f64` (a float or double rounded to it, in a float), and where a float does not hold all integers

@@ -1,4 +1,4 @@
-"""All operations of a function as a list: printers go over it several times, and xDSL's walk is slow in deep nests."""
+"""Flat lists of a function's operations: printers iterate several times, and xDSL's walk is slow in deep nests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from xdsl.ir import Block, Operation
 
 
 def operations_in(function: Operation) -> list[Operation]:
-    """List the operations in the regions of one, each before the operations in its own."""
+    """List the operations in the regions of an operation, each before its own nested ones."""
     found: list[Operation] = []
 
     def visit(block: Block) -> None:

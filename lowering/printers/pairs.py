@@ -1,4 +1,4 @@
-"""`vector<2xi16>` in CUDA: two numbers of 16 bits in one 32-bit register, and rows of bytes taken apart and joined.
+"""Printing of `vector<2xi16>` in CUDA: two 16-bit numbers in a 32-bit register, and byte rows split and joined.
 
 Where nothing wraps (`overflow<nuw>`), an operation on the register is one on both halves.
 """
@@ -23,7 +23,7 @@ _HINT = "; for a CPU, lower with lower-warp-tiles{warps=false}"
 
 
 def is_pair(op: Operation) -> bool:
-    """Whether an operation computes two numbers of 16 bits in one register."""
+    """Whether an operation computes two 16-bit numbers in one register."""
     if not op.results or not isinstance(type := op.results[0].type, VectorType):
         return False
     element = type.element_type
@@ -31,7 +31,7 @@ def is_pair(op: Operation) -> bool:
 
 
 def _splat(value: SSAValue) -> int | None:
-    """The number of 16 bits that a constant holds twice."""
+    """Return the 16-bit number that a constant repeats."""
     owner = value.owner
     if not isinstance(owner, arith.ConstantOp) or not isinstance(owner.value, DenseIntOrFPElementsAttr):
         return None
@@ -117,7 +117,7 @@ def _select(p: FunctionText, op: Operation) -> CExpr:
 
 
 def print_extended_product(p: FunctionText, op: Operation) -> None:
-    """The upper halves of products of 16 bits; the lower ones are a product."""
+    """Print the upper halves of 16-bit products; the lower halves are a plain product."""
     op = as_type(arith.MulUIExtendedOp, op)
     if op.high.type == IntegerType(16) and not op.low.uses and "upper_u16" in p.language.library:
         factors = p.use(op.lhs), p.use(op.rhs)
@@ -141,7 +141,7 @@ def _helper(p: FunctionText, name: str) -> str:
 
 
 def _shuffle(p: FunctionText, op: Operation) -> CExpr:
-    """Each word of the result is taken from at most two words of the operands."""
+    """Print a shuffle whose result words each come from at most two operand words."""
     op = as_type(vector.ShuffleOp, op)
     source, target = p.vector(op.v1.type, op), p.vector(op.result.type, op)
     if not source.word_texts or not target.word_texts:
@@ -175,7 +175,7 @@ def _word(parts: list[str], places: list[tuple[int, int]], op: Operation) -> str
 
 
 def _bitcast(p: FunctionText, op: Operation) -> CExpr:
-    """Print nothing: the bits of the words stay."""
+    """Print nothing: the words keep their bits."""
     op = as_type(vector.BitcastOp, op)
     if word_width(p, op.source) is not None or word_width(p, op.result) is not None:
         return p.use(op.source)

@@ -1,4 +1,4 @@
-"""The part of a source file in front of its functions: includes, vector types, and the helpers that they call."""
+"""Prelude of a source file: includes, vector types, and the called helpers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tilefuse.lowering.printers.helper import Helper
 
 
 class Prelude:
-    """Collects the types and helpers that functions need while they are printed, each once, in order of need."""
+    """Collect the types and helpers that printed functions need, each once, in order of first use."""
 
     def __init__(self, library: dict[str, Helper], qualifier: str, rare_qualifier: str, index_bits: int) -> None:
         """`library`: the helpers of a language by name; the qualifiers stand in front of helpers, and of rare ones."""
@@ -18,7 +18,7 @@ class Prelude:
         self._helpers: dict[str, str] = {}
 
     def library(self, name: str) -> str:
-        """Require a helper of the language; return its name, or the name of a built-in function in its place."""
+        """Require a helper of the language; return its name, or the name of the built-in function that replaces it."""
         helper = self._library[name]
         if helper.alias:
             return helper.alias
@@ -26,7 +26,7 @@ class Prelude:
         return name
 
     def require(self, name: str, helper: Helper) -> None:
-        """Print this helper function, and first the helpers that it calls."""
+        """Require a helper, after the helpers that it calls."""
         if name not in self._helpers:
             for other in helper.needs:
                 if not (needed := self._library[other]).alias:
@@ -34,9 +34,9 @@ class Prelude:
             self._helpers[name] = f"{self._qualifiers[helper.rare]} {helper.text}"
 
     def require_type(self, name: str, text: str) -> None:
-        """Print this type definition."""
+        """Require a type definition."""
         self._types[name] = text
 
     def parts(self) -> list[str]:
-        """Return the paragraphs of text: the types, then all helpers."""
+        """Return the prelude's paragraphs: the types, then the helpers."""
         return [*self._types.values(), *(["\n".join(self._helpers.values())] if self._helpers else [])]

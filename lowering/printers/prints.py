@@ -1,4 +1,4 @@
-"""`img.print` as a line that is printed, by the language's own means."""
+"""Printing of `img.print` by the output language's own means."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST = {"%lld": 24, "%llu": 24, "%f": 330}
 
 
 def print_print(p: FunctionText, op: Operation) -> None:
-    """A line where the condition holds; the value goes on as it is."""
+    """Print a line where the condition holds; the value passes through."""
     op = as_type(PrintOp, op)
     value, condition = p.use(op.value), p.use(op.condition)
     args = [_string(unescaped(op.format.data))]
@@ -35,7 +35,7 @@ def print_print(p: FunctionText, op: Operation) -> None:
 
 
 def _string(text: str) -> str:
-    """`text` as a C string: ASCII as it is, all other bytes by their numbers."""
+    """Return `text` as a C string literal: ASCII unchanged, all other bytes as escapes."""
     plain = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "?": "\\?"}
     pieces = (plain.get(chr(b)) or (chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in text.encode("utf-8", "replace"))
     return f'"{"".join(pieces)}"'

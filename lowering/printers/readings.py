@@ -1,4 +1,4 @@
-"""Signless integers as C values: literals, the signed and the unsigned reading, arithmetic modulo 2^n."""
+"""C values of signless integers: literals, signed and unsigned reading, arithmetic modulo 2^n."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PRECEDENCE = {"+": ADD, "-": ADD, "*": MUL}
 
 
 def c_literal(value: int, width: int) -> CExpr:
-    """An integer constant whose C value is `value`, of a C type that holds it."""
+    """Return an integer literal of value `value`, in a C type that holds it."""
     wide = width == 64
     if value == -(2**63):
         return CExpr("(-9223372036854775807ll - 1)", expr.PRIMARY, "long long", (value, value), value)
@@ -26,7 +26,7 @@ def c_literal(value: int, width: int) -> CExpr:
 
 
 def read_unsigned(a: CExpr, width: int) -> CExpr:
-    """`a` with the C value of its `width` bits read as unsigned."""
+    """Return `a` with its `width` bits read as unsigned."""
     if isinstance(a.const, int):
         return c_literal(a.const % 2**width, width)
     if expr.within(a.interval(), unsigned_range(width)):
@@ -35,7 +35,7 @@ def read_unsigned(a: CExpr, width: int) -> CExpr:
 
 
 def read_signed(a: CExpr, width: int) -> CExpr:
-    """`a` with the C value of its `width` bits read as signed, in a type that C compares as signed."""
+    """Return `a` with its `width` bits read as signed, in a signed C type."""
     low, high = signed_range(width)
     if isinstance(a.const, int):
         return c_literal((a.const - low) % 2**width + low, width)
@@ -57,7 +57,7 @@ def _interval(symbol: str, a: IntRange, b: IntRange) -> IntRange:
 
 
 def modular(a: CExpr, symbol: str, b: CExpr, width: int) -> CExpr:
-    """`a + b`, `a - b` or `a * b` modulo 2^width: in `int` where it cannot overflow, else in unsigned."""
+    """Return `a + b`, `a - b` or `a * b` modulo 2^width: in `int` where it cannot overflow, else unsigned."""
     if symbol == "+" and isinstance(b.const, int) and b.const < 0:
         symbol, b = "-", c_literal(-b.const, width)
     elif symbol == "-" and isinstance(a.const, int) and width < 32:

@@ -1,4 +1,4 @@
-"""Functions of f32 that a C compiler makes vectors of: no branch, no table, no call.
+"""Functions of f32 that C compilers vectorise: no branch, no table, no call.
 
 Within 2 ulp, of which docs/semantics.md allows 4. The polynomials are those of the Cephes library (exp and log of f32).
 """

@@ -1,4 +1,4 @@
-"""Vector types as text: how one is written, loaded, stored, made of scalars and taken apart."""
+"""Spelling of vector types: load, store, construction and lane access as text."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Vector:
     """Select the 32-bit words of `{}`, where a vector of integers is made of them."""
 
     def from_words(self, words: Sequence[str]) -> str:
-        """The vector made of these words."""
+        """Return the vector made of these words."""
         if len(words) > 1:
             return f"make_{self.ctype}({', '.join(words)})"
         return words[0] if self.ctype == "unsigned int" else f"({self.ctype}){words[0]}"
 
     def helper(self, prelude: Prelude, kind: str) -> str:
-        """Have the helper printed, after the helpers of this vector that it needs; its name."""
+        """Require the helper, after the vector's helpers that it calls; return its name."""
         self.declare(prelude)
         helper = self.helpers[kind]
         for other in helper.needs:
@@ -51,23 +51,23 @@ class Vector:
         return name
 
     def declare(self, prelude: Prelude) -> None:
-        """Have the type defined."""
+        """Require the definition of the type."""
         if self.helpers["type"].text:
             prelude.require_type(self.ctype, self.helpers["type"].text)
 
     def splat(self, prelude: Prelude, element: CExpr) -> CExpr:
-        """A vector of one value."""
+        """Return a vector with all elements equal."""
         return expr.call(self.helper(prelude, "splat"), (element,), self.ctype)
 
     def make(self, prelude: Prelude, elements: Sequence[CExpr]) -> CExpr:
-        """A vector of these values."""
+        """Return a vector of these values."""
         if self.word_texts and len(elements) == 1:
             return elements[0]
         return expr.call(self.helper(prelude, "join" if self._any_wrapped(elements) else "make"), elements, self.ctype)
 
     @property
     def joins(self) -> bool:
-        """Whether elements may have something above them in their registers, which `join` leaves behind."""
+        """Whether `join` discards the bits above an element, so that registers may have any bits there."""
         return "join" in self.helpers
 
     def _any_wrapped(self, elements: Sequence[CExpr]) -> bool:
@@ -77,14 +77,14 @@ class Vector:
         return not all(expr.within(a.interval(), values) for a in elements)
 
     def into(self, prelude: Prelude, element: CExpr, op: Operation) -> CExpr:
-        """A scalar as it is kept in a vector (narrow floats as their bits)."""
+        """Convert a scalar to its form in a vector (narrow floats to their bits)."""
         if is_narrow_float(self.element):
             bits = c_storage_type(self.element, op)
             return expr.call(prelude.library(f"f32_to_{short_name(self.element, op)}"), (element,), bits)
         return element
 
     def lane(self, prelude: Prelude, a: CExpr, index: int, op: Operation) -> CExpr:
-        """Element `index` as a scalar."""
+        """Return element `index` as a scalar."""
         ctype, template = register_type(self.element, op), self.lane_texts[index]
         if template == "{}" and not self.word_texts:
             return a
@@ -99,7 +99,7 @@ class Vector:
 
 
 def broken_lines(head: str, items: Sequence[str], tail: str, indent: str = "    ") -> str:
-    """`head` + the items with commas + `tail`, broken into lines where it would be too wide."""
+    """Join `head`, the items with commas, and `tail`; break lines that would be too wide."""
     if len(line := head + ", ".join(items) + tail) <= 60:
         return line
     lines = [head]

@@ -1,4 +1,4 @@
-"""Vectors: moved with one load or store, and taken apart into scalars; in C, + - * of them, too."""
+"""Printing of vectors: one load or store each, split into scalars; in C, + - * on vectors, too."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _extract(p: FunctionText, op: Operation) -> CExpr:
 
 
 def _insert(p: FunctionText, op: Operation) -> CExpr:
-    """A chain of insertions that fills all lanes makes a vector."""
+    """Print a chain of insertions that fills all lanes as the construction of a vector."""
     op = as_type(vector.InsertOp, op)
     v = p.vector(op.result.type, op)
     sources: dict[int, SSAValue] = {}
@@ -50,7 +50,7 @@ def _insert(p: FunctionText, op: Operation) -> CExpr:
 
 
 def is_mask(value: SSAValue) -> bool:
-    """Whether a vector of bools is one condition for all lanes, and only said of stores."""
+    """Whether a vector of bools is one condition repeated for all lanes, and used by stores alone."""
     stores = (use.operation for use in value.uses)
     return isinstance(value.owner, vector.BroadcastOp) and all(
         isinstance(s, vector.MaskedStoreOp) and s.value_to_store is not value for s in stores
@@ -70,7 +70,7 @@ def _broadcast(p: FunctionText, op: Operation) -> CExpr:
 
 
 def lanes_computed(p: FunctionText, op: Operation, symbol: str, prec: int, v: Vector) -> CExpr:
-    """`a + b` of vectors. Elements of integers are unsigned, so that they wrap."""
+    """Print `a + b` on vectors. Integer elements are unsigned, so that they wrap."""
     a, b = (p.use(operand) for operand in op.operands)
     return expr.c_binary(a, symbol, b, prec, v.ctype, cheap=False)
 

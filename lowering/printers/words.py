@@ -1,4 +1,4 @@
-"""Vectors that are only moved, as one number: `vector<2xi8>` loaded for, or made of, a `vector<1xi16>`."""
+"""Vectors that are only moved, printed as one number: a `vector<2xi8>` that becomes a `vector<1xi16>`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tilefuse.lowering.printers.function_text import FunctionText
 
 
 def word_width(p: FunctionText, value: SSAValue) -> int | None:
-    """Bits of the number that a vector is printed as; None where it is printed as a vector."""
+    """Return the bits of the number that stands for a vector; None if it is printed as a vector."""
     users = [use.operation for use in value.uses]
     if p.language.pairs or not users:
         return None
@@ -21,7 +21,7 @@ def word_width(p: FunctionText, value: SSAValue) -> int | None:
 
 
 def _of_one(type_: Attribute) -> int | None:
-    """Bits of the only element of a vector of integers."""
+    """Return the bits of the only element of an integer vector."""
     if not isinstance(type_, VectorType) or tuple(type_.get_shape()) != (1,):
         return None
     return int(type_.element_type.width.data) if isinstance(type_.element_type, IntegerType) else None
