@@ -1,4 +1,4 @@
-"""Rewrites from algorithm to schedule, one pass per file."""
+"""Rewrites of the IR from algorithm to kernel, one pass per file."""
 
 if __name__ != "tilefuse.passes":
     raise ImportError("import this package as tilefuse.passes")

@@ -1,4 +1,4 @@
-"""`canonicalize-stages`: xDSL's `canonicalize`, and no fold of floats beyond the range of their type.
+"""`canonicalize-stages`: xDSL's `canonicalize`, except for float folds that overflow their type.
 
 %a = arith.constant 3.0e+38 : f32
 %r = arith.addf %a, %a : f32        // infinity: stays as it is, for xDSL's fold of it raises OverflowError
@@ -18,7 +18,7 @@ from xdsl.transforms.dead_code_elimination import region_dce
 
 
 class _WithinRange(CanonicalizationRewritePattern):
-    """Applies an op's canonicalization patterns; one that finds a number its type does not hold changes nothing."""
+    """Apply an op's canonicalization patterns; a pattern whose constant overflows its type is skipped."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         try:
@@ -30,7 +30,7 @@ class _WithinRange(CanonicalizationRewritePattern):
 
 @dataclass(frozen=True)
 class CanonicalizeStages(ModulePass):
-    """Apply all canonicalization patterns, but leave floats whose sum, product or quotient overflows to run time."""
+    """Apply all canonicalization patterns, but leave float operations that overflow to run time."""
 
     name = "canonicalize-stages"
 

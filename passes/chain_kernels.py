@@ -1,4 +1,4 @@
-"""`chain-kernels`: a kernel may start while the kernel launched before it still ends.
+"""`chain-kernels`: overlap the end of one kernel with the start of the next.
 
     func.func @a(...) attributes {kernel.threads = ...} {
       ...
@@ -61,7 +61,7 @@ class ChainKernels(ModulePass):
     name = "chain-kernels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Add the signal that lets the next kernel start, and the waits, to each kernel that lacks them."""
+        """Add to each kernel the signal that lets the next one start, and the waits, unless it has them."""
         functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
         groups = [g for p in op.body.block.ops if isinstance(p, PipelineOp) for g in groups_of(p)]
         late = {kernel_name(g) for g in groups if LATE_LAUNCH in g.attributes}
@@ -79,7 +79,7 @@ class ChainKernels(ModulePass):
 
 
 def _wait_in(block: Block, harmless: set[str]) -> None:
-    """Wait before the first operation that touches memory; within it, if it stands alone and all threads go one way."""
+    """Insert the wait before the first operation that touches memory, in branches if a block takes only one."""
     touching = [op for op in block.ops if _touches_memory(op, harmless)]
     first = touching[0] if touching else block.last_op
     assert first is not None
@@ -91,7 +91,7 @@ def _wait_in(block: Block, harmless: set[str]) -> None:
 
 
 def _ways(op: Operation) -> list[Block]:
-    """The blocks of which a block's threads take just one, once; none if that choice is not known."""
+    """Return the branches of which a block's threads together take exactly one, once; none if this is not provable."""
     if isinstance(op, scf.IfOp) and op.false_region.blocks:
         return [op.true_region.block, op.false_region.block]
     level = op.attributes.get("kernel.level")
@@ -100,7 +100,7 @@ def _ways(op: Operation) -> list[Block]:
 
 
 def _harmless(functions: Iterable[func.FuncOp]) -> set[str]:
-    """The functions that do not touch memory, nor call one that does."""
+    """Find the functions that touch no memory and call only such functions."""
     found: set[str] = set()
     left = {f.sym_name.data: f for f in functions}
     while more := [name for name, f in left.items() if not any(_touches_memory(o, found) for o in f.body.block.ops)]:
@@ -111,7 +111,7 @@ def _harmless(functions: Iterable[func.FuncOp]) -> set[str]:
 
 
 def _touches_memory(op: Operation, harmless: set[str]) -> bool:
-    """Whether an operation, with all in it, reads or writes memory or may; calls of `harmless` functions do not."""
+    """Whether an operation or its regions may touch memory; calls of `harmless` functions do not."""
     for inner in op.walk():
         match inner:
             case func.CallOp():

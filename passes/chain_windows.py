@@ -1,4 +1,4 @@
-"""Chains in place of windows: terms of many columns are joined by partial results that go from column to column.
+"""Rewriting of windows to chains: partial results pass from column to column, so terms of many columns are shared.
 
     out(x) = max(a(x - 2), b(x - 1), c(x), b(x + 1), a(x + 2))
     =>
@@ -38,7 +38,7 @@ _EXACT = (
 
 
 def chain_windows(pipeline: PipelineOp) -> list[list[StageOp]]:
-    """Replace the windows of a pipeline by chains; gives the stages of each, the window's own last."""
+    """Replace the windows of a pipeline by chains; return the stages of each, the window's own last."""
     found = []
     for stage in [s for s in pipeline.body.block.ops if isinstance(s, StageOp)]:
         if (window := window_of(stage)) is not None:
@@ -58,7 +58,7 @@ class _Term:
 
 @dataclass(frozen=True)
 class SumWindow:
-    """A stage that joins terms of several columns."""
+    """A stage that combines terms of several columns."""
 
     stage: StageOp
     combiner: Callable[[SSAValue, SSAValue], Operation]
@@ -66,7 +66,7 @@ class SumWindow:
     """By column, the terms that differ there, by what they are at their own column."""
 
     def chain(self) -> list[StageOp]:
-        """Rewrite the stage; gives the stages of its chains, which are before it then."""
+        """Rewrite the stage; return the stages of its chains, which precede it."""
         made: list[StageOp] = []
         shared: dict[Hashable, StageOp] = {}
         ends: dict[bool, tuple[StageOp, int]] = {}
@@ -89,7 +89,7 @@ class SumWindow:
         return made
 
     def _step(self, column: int, before: tuple[StageOp, int] | None, shared: Mapping[Hashable, StageOp]) -> StageOp:
-        """The partial result of the terms of a column and of those further out."""
+        """Return the partial result of one column's terms and those further out."""
 
         def values(body: _WindowBody) -> list[SSAValue]:
             found = self._here(body, column, shared)
@@ -107,7 +107,7 @@ class SumWindow:
         return body.terms(list(terms.values()))
 
     def _finish(self, ends: Sequence[tuple[StageOp, int]], shared: Mapping[Hashable, StageOp]) -> None:
-        """Make the stage itself the join of its own column and the ends of the chains."""
+        """Rewrite the stage to combine its own column with the ends of the chains."""
         body = _WindowBody(self.stage)
         found = self._here(body, 0, shared) + [body.read(stage, column) for stage, column in ends]
         body.block.add_op(YieldOp([self._joined(body, found)]))
@@ -144,7 +144,7 @@ class SumWindow:
 
 
 class _WindowBody:
-    """The body of a new stage with the coordinates of another."""
+    """The body of a new stage, with the coordinates of an existing one."""
 
     def __init__(self, stage: StageOp):
         self.stage, self.block = stage, Block(arg_types=[IndexType()] * stage.rank)
@@ -152,13 +152,13 @@ class _WindowBody:
             new.name_hint = old.name_hint
 
     def read(self, stage: StageOp, column: int) -> SSAValue:
-        """A read of a stage so many columns to the right."""
+        """Read a stage `columns` to the right."""
         x, *others = (AffineExpr.dimension(d) for d in range(self.stage.rank))
         moved = x + column if column else x
         return self._add(ReadOp(stage.funcs[0], list(self.block.args), AffineMap(self.stage.rank, 0, (moved, *others))))
 
     def term(self, term: _Term) -> SSAValue:
-        """A copy of a term at its own column."""
+        """Copy a term at its own column."""
         args = self.stage.body.block.args
         values: dict[SSAValue, SSAValue] = dict(zip(args, self.block.args, strict=True))
         for op in term.ops:
@@ -173,7 +173,7 @@ class _WindowBody:
         return values[term.value]
 
     def terms(self, terms: Sequence[_Term]) -> list[SSAValue]:
-        """Copies of several."""
+        """Copy several terms."""
         return [self.term(term) for term in terms]
 
     def _add(self, op: Operation) -> SSAValue:
@@ -182,7 +182,7 @@ class _WindowBody:
 
 
 def _moved(op: ReadOp, x: SSAValue, by: int) -> AffineMap:
-    """The map of a read with its index at x moved; x stands alone in that index, with a constant."""
+    """Return the map of a read with its index at x shifted; that index is x plus a constant."""
     map, of = op.map.data, list(op.indices).index(x)
     at = indices_of(op, {v: d for d, v in enumerate(op.indices)})
     results = []
@@ -196,7 +196,7 @@ def _moved(op: ReadOp, x: SSAValue, by: int) -> AffineMap:
 
 
 def window_of(stage: StageOp) -> SumWindow | None:
-    """The window of a stage; None if it joins terms otherwise, or of few columns."""
+    """Analyse a stage as a window; None if it combines otherwise, or too few columns."""
     yielded = stage.body.block.last_op
     if len(stage.funcs) != 1 or stage.rank < 2 or prints(stage) or not isinstance(yielded, YieldOp):
         return None
@@ -218,7 +218,7 @@ def window_of(stage: StageOp) -> SumWindow | None:
 
 
 def _leaves(value: SSAValue, combiner: type[Operation]) -> Iterator[SSAValue]:
-    """The values that a tree of combiners joins; inner results that others read count as terms."""
+    """Return the leaves of a tree of combiners; inner results with other readers count as leaves."""
     waiting = [value]
     while waiting:
         top = waiting.pop()
@@ -229,7 +229,7 @@ def _leaves(value: SSAValue, combiner: type[Operation]) -> Iterator[SSAValue]:
 
 
 def _term(stage: StageOp, value: SSAValue) -> _Term | None:
-    """A term with all that it is computed from in the stage; None if its reads are of several columns, or of none."""
+    """Return a term with all operations that compute it; None unless its reads are of exactly one column."""
     block, needed = stage.body.block, {value}
     x, columns, ops = block.args[0], set[int](), []
     for op in reversed(list(block.ops)):
@@ -251,7 +251,7 @@ def _term(stage: StageOp, value: SSAValue) -> _Term | None:
 
 
 def _key(stage: StageOp, term: _Term) -> Hashable:
-    """A key of a term, equal for terms that differ only in the column of each."""
+    """Return a key that is equal for terms that differ only in their columns."""
     numbers: dict[SSAValue, Hashable] = {arg: d for d, arg in enumerate(stage.body.block.args)}
     found: list[Hashable] = []
     for op in term.ops:

@@ -1,4 +1,4 @@
-"""Indices of accesses in a row's loop: by how much they grow with its variable, and by how much they differ."""
+"""Index analysis of accesses in a row loop: their stride in the loop variable, and their mutual distances."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tilefuse.dialects.constants import integer_constant
 
 
 def step(value: SSAValue, x: SSAValue, known: dict[SSAValue, int | None] | None = None) -> int | None:
-    """Step of an index along `x`; None if it is no sum. `known`: steps of values that it shares."""
+    """Return the step of an index along `x`; None if it is no sum. `known` caches the steps of shared values."""
     known = {} if known is None else known
     if value not in known:
         known[value] = _step_of(value, x, known)
@@ -38,13 +38,13 @@ def _step_of(value: SSAValue, x: SSAValue, known: dict[SSAValue, int | None]) ->
 
 
 def terms_and_offset(value: SSAValue, body: Block) -> tuple[frozenset[tuple[SSAValue, int]], int]:
-    """Split an index into terms added up in `body`, each with its count, and a number."""
+    """Split an index into terms added in `body`, each with its multiplicity, and a constant."""
     terms, number = counted_terms(value, body)
     return frozenset(terms.items()), number
 
 
 def counted_terms(value: SSAValue, body: Block) -> tuple[dict[SSAValue, int], int]:
-    """Split an index as `terms_and_offset` does, into terms in the order of their operations."""
+    """Split an index as `terms_and_offset` does, with the terms in program order."""
     terms, number = {value: 1}, 0
     for op in reversed(list(body.ops)):
         # all that uses a value comes after it, and has been counted
@@ -62,7 +62,7 @@ _Sum = tuple[frozenset[tuple[int, int]], int]
 
 
 class SameIndices:
-    """Numbers of indices, one for all that are computed alike: sums are in any order, and their constants added up."""
+    """Numbering of indices by value: sums are equal in any order of terms, with their constants added up."""
 
     def __init__(self) -> None:
         self.of: dict[SSAValue, int] = {}
@@ -71,7 +71,7 @@ class SameIndices:
         self.sums: list[_Sum] = []
 
     def number(self, value: SSAValue) -> int:
-        """Find the number of an index."""
+        """Return the number of an index."""
         waiting = [value]
         while waiting:
             # a stack of its own: indices of long expressions are deeper than Python's
@@ -107,7 +107,7 @@ class SameIndices:
         return frozenset((term, count) for term, count in counts.items() if count), number
 
     def _term(self, value: SSAValue) -> int:
-        """Find the number of a term, which is no sum: of the operation on its operands, or of the value alone."""
+        """Return the number of a term that is no sum: of an operation on numbered operands, or of the value alone."""
         op = value.owner
         made: Hashable = value
         if isinstance(op, Operation) and op.name.startswith("arith."):

@@ -1,4 +1,4 @@
-"""`compare-selects`: compare the operands of a select before it chooses, where one is constant.
+"""`compare-selects`: move a comparison into a select's operands where one operand is constant.
 
     %s = arith.select %c, %one, %v : f32                    %r = arith.cmpf oeq, %v, %one : f32
     %r = arith.cmpf oeq, %s, %one : f32             =>      %r_1 = arith.ori %c, %r : i1
@@ -28,7 +28,7 @@ _OF_NUMBERS: tuple[Callable[[float, float], bool], ...] = (
 
 
 def _number(value: SSAValue) -> float | None:
-    """A constant that is a number."""
+    """Return a constant as a number."""
     if not isinstance(value.owner, arith.ConstantOp) or not isinstance(attr := value.owner.value, FloatAttr):
         return None
     return None if math.isnan(attr.value.data) else float(attr.value.data)
@@ -51,13 +51,13 @@ def _compared(op: Operation, constants: Constants) -> SSAValue | None:
 
 
 class _Select(Expansion):
-    """Emits the replacement of one comparison."""
+    """Emit the replacement of one comparison."""
 
     def negated(self, condition: SSAValue) -> SSAValue:
         return self.emit(arith.XOrIOp(condition, self._true()))
 
     def one_of(self, condition: SSAValue, result: bool, other: SSAValue) -> SSAValue:
-        """`result` under the condition, else the comparison of `other`."""
+        """Return `result` under the condition, else the comparison of `other`."""
         assert isinstance(self.anchor, arith.CmpfOp)
         compared = self.emit(
             arith.CmpfOp(other, self.anchor.rhs, self.anchor.predicate.value.data, self.anchor.fastmath)
@@ -72,7 +72,7 @@ class _Select(Expansion):
 
 @dataclass(frozen=True)
 class CompareSelects(ModulePass):
-    """Compare the operands of a select before it chooses, where one is constant."""
+    """Move a comparison into the operands of a select, where one is constant."""
 
     name = "compare-selects"
 

@@ -1,4 +1,4 @@
-"""`compute-in-steps`: an update's kernel computes the functions that its steps read, each step for itself.
+"""`compute-in-steps`: move stages that an update's steps read into its kernel, which recomputes them per step.
 
     %w = img.group "w" { %blur = ...; %w_1 = img.stage "w" (%x, %y, %d) ... }
     %t = img.group "t_update" {
@@ -57,7 +57,7 @@ FINISH = 24.0
 
 @dataclass(frozen=True)
 class ComputeInSteps(ModulePass):
-    """Put the stages that an update reads at its reduction variables into its group, where they are cheaper there."""
+    """Move the stages that an update reads at its reduction variables into its group, where this is cheaper."""
 
     name = "compute-in-steps"
 
@@ -77,7 +77,7 @@ class ComputeInSteps(ModulePass):
                 pipeline = self._with_steps(pipeline, name)
 
     def _with_steps(self, pipeline: PipelineOp, name: str) -> PipelineOp:
-        """The pipeline in which the steps of a group's update compute all stages that pay there."""
+        """Return the pipeline with every profitable stage computed in the steps of a group's update."""
         trials = Trials(self.target, self.extent)
         for producer in _given_for_steps(named(pipeline, name)):
             pipeline = trials.tried(pipeline, producer, name, _merge, always=self.always)
@@ -91,7 +91,7 @@ class ComputeInSteps(ModulePass):
 
 
 def _sums(group: GroupOp) -> bool:
-    """Whether each point of a group's update joins terms with an initial value, which stages beside it give."""
+    """Whether every point of a group's update combines terms with an initial value from stages beside it."""
     update = group.update
     if update is None or group.schedule is not None or group.initial is None or not update.domain:
         return False
@@ -108,7 +108,7 @@ def _sums(group: GroupOp) -> bool:
 
 
 def _read_alone(reader: StageOp | UpdateOp) -> Iterator[tuple[GroupOp, list[Operation]]]:
-    """The groups of stages without a schedule by hand that `reader` alone reads, each with its reads."""
+    """Find the groups of stages, without a schedule by hand, that only `reader` reads, with their reads."""
     for producer in dict.fromkeys(read.source.owner for read in reads(reader)):
         if not isinstance(producer, GroupOp) or producer.update is not None or producer.schedule is not None:
             continue
@@ -118,7 +118,7 @@ def _read_alone(reader: StageOp | UpdateOp) -> Iterator[tuple[GroupOp, list[Oper
 
 
 def _given_for_steps(group: GroupOp) -> list[str]:
-    """The groups, by name, whose function the update alone reads, at its reduction variables."""
+    """Find the groups, by name, whose function only the update reads, at its reduction variables."""
     update = group.update
     assert update is not None
     reader = group.steps[-1] if group.steps else update
@@ -133,7 +133,7 @@ def _given_for_steps(group: GroupOp) -> list[str]:
 
 
 def _given_for_terms(group: GroupOp) -> list[str]:
-    """The groups, by name, of a stage that the terms alone read."""
+    """Find the groups, by name, with one stage that only the terms read."""
     term = group.steps[-1]
     found = []
     for producer, _ in _read_alone(term):
@@ -143,7 +143,7 @@ def _given_for_terms(group: GroupOp) -> list[str]:
 
 
 def _only_chooses(stage: StageOp, term: StageOp) -> bool:
-    """Whether a stage that a term reads is a constant, or one value that it reads, at each small-dimension point.
+    """Whether a stage that a term reads is, at each small-dimension point, a constant or one value that it reads.
 
     A thread has all points of these, so it does nothing but that read.
     """
@@ -164,7 +164,7 @@ def _only_chooses(stage: StageOp, term: StageOp) -> bool:
 
 
 def _made_of(group: GroupOp) -> list[str]:
-    """The group, by name, of a short stage that alone reads an update's results, where a thread has them."""
+    """Find the group, by name, of the short stage that alone reads an update's results, in the thread that has them."""
     update, term = group.update, group.steps[-1]
     assert update is not None
     used = [use.operation for f in group.funcs for use in f.uses]
@@ -182,7 +182,7 @@ def _made_of(group: GroupOp) -> list[str]:
 
 
 def _finish(reader: GroupOp, group: GroupOp) -> None:
-    """Move the stage that reads an update's results behind it, and all of the group to the stage's place."""
+    """Move the stage that reads an update's results behind the update, and the whole group to the stage's place."""
     stage, last = reader.anchor, group.yield_op
     for inner, outer in zip(last.values, group.funcs, strict=True):
         outer.replace_all_uses_with(inner)
@@ -207,7 +207,7 @@ def _finish(reader: GroupOp, group: GroupOp) -> None:
 
 
 def _is_a_read(stage: StageOp, at: Mapping[int, int]) -> bool:
-    """Whether a stage computes nothing, and reads once at most, where some of its coordinates are known."""
+    """Whether a stage at some known coordinates computes nothing, and reads once at most."""
     copy = stage.clone()
     block = copy.body.block
     first = block.first_op
@@ -222,7 +222,7 @@ def _is_a_read(stage: StageOp, at: Mapping[int, int]) -> bool:
 
 
 def _inline(pipeline: PipelineOp, producer: GroupOp, group: GroupOp) -> None:
-    """Compute the stage of a producer where the terms of a group read it."""
+    """Inline a producer's stage into the terms of a group."""
     stage, term = producer.anchor, group.steps[-1]
     for inner, outer in zip(producer.yield_op.values, producer.funcs, strict=True):
         outer.replace_all_uses_with(inner)
@@ -239,7 +239,7 @@ def _inline(pipeline: PipelineOp, producer: GroupOp, group: GroupOp) -> None:
 
 
 def _merge(pipeline: PipelineOp, producer: GroupOp, group: GroupOp) -> None:
-    """Move the stages of a producer into the steps of a group."""
+    """Move a producer's stages into the steps of a group."""
     first, update = group.body.block.first_op, group.update
     assert first is not None
     assert update is not None
@@ -257,7 +257,7 @@ def _merge(pipeline: PipelineOp, producer: GroupOp, group: GroupOp) -> None:
 
 
 def _with_term(pipeline: PipelineOp, group: GroupOp, update: UpdateOp) -> StageOp:
-    """Make a stage of an update's body, in front of all others, which the update reads then."""
+    """Move an update's terms into a stage of their own, before all other operations, and have the update read it."""
     bounds, coordinates = bounds_of(pipeline, update), update.coordinates
     body = Block(arg_types=[IndexType()] * len(coordinates))
     values: dict[SSAValue, SSAValue] = dict(zip(coordinates, body.args, strict=True))
@@ -282,7 +282,7 @@ def _with_term(pipeline: PipelineOp, group: GroupOp, update: UpdateOp) -> StageO
 
 
 def _read_terms(update: UpdateOp, write: WriteOp, term: StageOp) -> None:
-    """Have an update write the terms that a stage gives, and compute nothing."""
+    """Make an update write the terms of a stage, without computing anything."""
     coordinates, block = update.coordinates, update.body.block
     found = [ReadOp(f, coordinates, AffineMap.identity(len(coordinates))) for f in term.funcs]
     for read in found:

@@ -1,4 +1,4 @@
-"""Folding of constants in bodies, by the meaning that the evaluator gives operations."""
+"""Constant folding in bodies, with the evaluator's semantics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tilefuse.dialects.img.ops import Definition, ReadOp, StageOp, YieldOp
 
 
 def fold(definition: Definition) -> None:
-    """Fold results of operations on constants, choices by constants, and constant indices of reads in a body."""
+    """Fold operations on constants, selects by constants, and constant indices of reads in a body."""
     for op in list(definition.body.block.ops):
         if isinstance(op, ReadOp):
             _fold_indices(op)
@@ -36,7 +36,7 @@ def _is_arithmetic(op: Operation) -> bool:
 
 
 def _fold_result(op: Operation) -> None:
-    """Put a constant in the place of an operation on constants, unless it is no finite number."""
+    """Replace an operation on constants by its result, unless it is no finite number."""
     operands = [_compute(v.owner, [])[0] for v in op.operands if isinstance(v.owner, Operation)]
     found = _attribute(_compute(op, operands)[0], op.results[0].type)
     if found is None:
@@ -49,7 +49,7 @@ def _fold_result(op: Operation) -> None:
 
 
 def constants_at(stage: StageOp, points: Sequence[Sequence[int]]) -> list[list[IntegerAttr | FloatAttr]] | None:
-    """Values at some points of a stage that reads nothing; None if these are not all finite numbers."""
+    """Evaluate some points of a stage that reads nothing; None unless all values are finite."""
     import numpy as np
 
     known: dict[SSAValue, Any] = {
@@ -70,14 +70,14 @@ def constants_at(stage: StageOp, points: Sequence[Sequence[int]]) -> list[list[I
 
 
 def _compute(op: Operation, operands: list[Any]) -> list[Any]:
-    """The results of an operation, as the evaluator has them."""
+    """Compute the results of an operation as the evaluator does."""
     from tilefuse.evaluator.table import compute  # late: NumPy takes long to import
 
     return compute(op, operands)
 
 
 def _attribute(value: Any, type: Attribute) -> IntegerAttr | FloatAttr | None:
-    """The attribute of a constant; None for a value that is no finite number."""
+    """Return the attribute of a constant; None unless the value is finite."""
     if isinstance(type, IntegerType | IndexType):
         bits = type.width.data if isinstance(type, IntegerType) else 64
         number = int(value) % 2**bits
@@ -86,7 +86,7 @@ def _attribute(value: Any, type: Attribute) -> IntegerAttr | FloatAttr | None:
 
 
 def _fold_indices(read: ReadOp) -> None:
-    """Write constants among the values that a read's indices are computed from into its map."""
+    """Move constants among the operands of a read's indices into its map."""
     numbers = [integer_constant(v) for v in read.indices]
     if all(n is None for n in numbers):
         return

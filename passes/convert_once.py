@@ -1,4 +1,4 @@
-"""`convert-once`: operations of a stage on each narrow pixel that it reads side by side become a stage of their own.
+"""`convert-once`: move the operations that a stage applies to each narrow pixel of a window into a stage of their own.
 
     %b = img.stage "b" (%x, %y) -> f32 {              %f = img.stage "image_as_f32" (%x, %y) -> f32 {
       %p = img.read %image[%x - 1, %y]                   %p = img.read %image[%x, %y]
@@ -43,7 +43,7 @@ Step = tuple[str, ...]
 
 @dataclass(frozen=True)
 class ConvertOnce(ModulePass):
-    """Make a stage of the operations that all taps of a stage do on each narrow pixel."""
+    """Make a stage of the operations that a stage applies to every tap on a narrow function."""
 
     name = "convert-once"
 
@@ -57,7 +57,7 @@ class ConvertOnce(ModulePass):
 
 
 def _side_by_side(stage: StageOp) -> list[list[ReadOp]]:
-    """The reads of each narrow function, if there are enough in one row or column of its pixels."""
+    """Find the reads of each narrow function that lie in a row or column, if there are enough."""
     found: defaultdict[SSAValue, list[StageRead]] = defaultdict(list)
     for access in accesses(stage):
         if _is_narrow(access.op.source) and _is_beside(access):
@@ -76,7 +76,7 @@ def _is_narrow(function: SSAValue) -> bool:
 
 
 def _is_beside(access: StageRead) -> bool:
-    """Whether the point that is read moves with the stage's, step by step in x and y."""
+    """Whether a read moves with the stage's point, one to one in x and y."""
     return all(
         isinstance(i, Index) and (i.var == d and i.num == i.den == 1 if d < 2 else True)
         for d, i in enumerate(access.indices)
@@ -91,7 +91,7 @@ def _most_at_one_depth(taps: Sequence[StageRead]) -> int:
 
 
 def _convert(taps: Sequence[ReadOp], made: dict[tuple[SSAValue, tuple[Step, ...]], StageOp], names: set[str]) -> None:
-    """Read the taps from a stage that has done the operations common to all of them, if they have any."""
+    """Read the taps from a new stage that applies their common operations, if there are any."""
     chains = [list(_chain(tap)) for tap in taps]
     steps = _common([[step for step, _ in chain] for chain in chains])
     if not steps:
@@ -113,7 +113,7 @@ def _convert(taps: Sequence[ReadOp], made: dict[tuple[SSAValue, tuple[Step, ...]
 
 
 def _chain(tap: ReadOp) -> Iterator[tuple[Step, Operation]]:
-    """The operations on a tap and constants, from its cast on, as long as nothing else uses their operands."""
+    """Return the chain of operations on a tap and constants, from its cast up to the first shared value."""
     value = tap.value
     while (use := value.get_user_of_unique_use()) is not None and (step := _step(use, value, tap)) is not None:
         yield step, use
@@ -134,7 +134,7 @@ def _step(op: Operation, value: SSAValue, tap: ReadOp) -> Step | None:
 
 
 def _common(chains: Sequence[Sequence[Step]]) -> list[Step]:
-    """The steps that all chains begin with."""
+    """Return the longest common prefix of all chains."""
     found = []
     for steps in zip(*chains, strict=False):
         if len(set(steps)) > 1:
@@ -144,7 +144,7 @@ def _common(chains: Sequence[Sequence[Step]]) -> list[Step]:
 
 
 def _stage(tap: ReadOp, chain: Sequence[Operation], names: set[str]) -> StageOp:
-    """The stage that does the operations of a tap to each pixel."""
+    """Make the stage that applies a tap's operations to each pixel."""
     source, element = tap.source, chain[-1].results[0].type
     block = body_block(len(tap.map.data.results))
     read = read_here(source, block)

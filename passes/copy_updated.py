@@ -1,4 +1,4 @@
-"""`copy-updated`: an update gets old functions that nobody else reads, so that a kernel can write over them.
+"""`copy-updated`: copy old functions of an update that have other readers, so that its kernel can write in place.
 
 %h1 = img.update "u" (%x) of (%c = %f : ...) { ... }    // and others read %f, or %f is an input
 =>
@@ -22,7 +22,7 @@ from tilefuse.dialects.img.ops import Definition, GroupOp, PipelineOp, UpdateOp
 
 @dataclass(frozen=True)
 class CopyUpdated(ModulePass):
-    """Copy the functions that an update would otherwise write over though they are read elsewhere."""
+    """Copy the functions that an update would overwrite although other operations read them."""
 
     name = "copy-updated"
 
@@ -48,7 +48,7 @@ def _copy(pipeline: PipelineOp, update: UpdateOp) -> None:
 
 
 def copied(group: GroupOp) -> SSAValue | None:
-    """The function that a group does nothing but copy; None if it does more."""
+    """Return the function that a group copies; None if the group does more than copy."""
     stages = list(group.stages)
     if group.update is not None or len(stages) != 1:
         return None

@@ -1,4 +1,4 @@
-"""`divide-by-product`: a division of a small number of 16 bits by a constant takes the upper half of a product.
+"""`divide-by-product`: replace a 16-bit division of a small number by a constant with the upper half of a product.
 
     %s = arith.addi %ab, %c : i16      (three bytes: at most 765)
     %q = arith.divui %s, 3 : i16                                =>    %p, %q = arith.mului_extended %s, 21846 : i16
@@ -28,7 +28,7 @@ BITS = 16
 
 @dataclass(frozen=True)
 class DivideByProduct(ModulePass):
-    """Divide numbers that are known to be small by the upper half of a product."""
+    """Divide numbers that are provably small by the upper half of a product."""
 
     name = "divide-by-product"
 

@@ -1,4 +1,4 @@
-"""`drop-requirements`: leave out the requirements of calls (level 1).
+"""`drop-requirements`: remove the requirements of calls (level 1).
 
 Conditions are checked by the runtime, which computes those on points by programs of their own before it runs this one.
 What is computed for them alone goes with them.
@@ -17,7 +17,7 @@ from tilefuse.analysis.requirements import drop_requirements
 
 @dataclass(frozen=True)
 class DropRequirements(ModulePass):
-    """Leave out `img.require`, and the stages that only it needs."""
+    """Remove `img.require`, and the stages that only it needs."""
 
     name = "drop-requirements"
 

@@ -1,4 +1,4 @@
-"""`drop-zero-terms`: a sum of floats that starts with +0 starts with its first term.
+"""`drop-zero-terms`: remove an initial +0 from sums of floats.
 
     %a = arith.addf %zero, %p : f32            %b = arith.addf %p, %q : f32
     %b = arith.addf %a, %q : f32         =>    %c = math.fma %b, %third, %zero : f32
@@ -29,7 +29,7 @@ _DEEPEST = 8
 
 @dataclass(frozen=True)
 class DropZeroTerms(ModulePass):
-    """Drop +0 from sums of floats, where no bit of a result changes."""
+    """Drop +0 from sums of floats where no bit of a result changes."""
 
     name = "drop-zero-terms"
 
@@ -46,7 +46,7 @@ class DropZeroTerms(ModulePass):
 
     @staticmethod
     def _is_blind(add: arith.AddfOp) -> bool:
-        """Whether nothing sees the sign of the sum, were it a zero."""
+        """Whether no user can distinguish a sum of +0 from one of -0."""
         if _never_minus_zero(_beside_zero(add)):
             return True
         while (user := _only_user(add.result)) is not None and isinstance(user, arith.AddfOp):
@@ -56,7 +56,7 @@ class DropZeroTerms(ModulePass):
         return all(_sees_no_sign(use.operation) for use in add.result.uses)
 
     def _moves_zero(self, add: arith.AddfOp) -> bool:
-        """Add the zero to the product of the sum and a positive number, if the sum goes there alone."""
+        """Move the zero to the product of the sum and a positive number, if the product is the sum's only use."""
         zero = add.lhs if _is_zero(add.lhs) else add.rhs
         last: SSAValue = add.result
         while isinstance(user := _only_user(last), arith.AddfOp):
@@ -81,7 +81,7 @@ class DropZeroTerms(ModulePass):
 
 
 def _beside_zero(add: arith.AddfOp) -> SSAValue | None:
-    """The other operand of a sum with +0; None of another sum."""
+    """Return the other operand of a sum with +0; None for any other sum."""
     if _is_zero(add.lhs):
         return add.rhs
     return add.lhs if _is_zero(add.rhs) else None
@@ -106,7 +106,7 @@ def _sees_no_sign(op: Operation) -> bool:
 
 
 def _never_minus_zero(value: SSAValue | None, deep: int = _DEEPEST) -> bool:
-    """Whether a value is known not to be -0."""
+    """Whether a value is provably not -0."""
     op = value.owner if value is not None else None
     if deep == 0 or op is None:
         return False

@@ -1,4 +1,4 @@
-"""Coordinates from which on functions repeat their values: numbers at a nominal size, and scalars between the stages.
+"""Coordinates from which functions repeat their values, as numbers at a nominal size and as scalars in the IR.
 
 A coordinate is a root and a constant beside it, `%first - 3`. What is made of coordinates is brought to one form, in
 which the least and the greatest of `%first - 3` and `%first - 5` is one of them: else those of a chain of a hundred
@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 
 class Emission:
-    """Scalars put before an operation, each once."""
+    """Insert scalars before an operation, each once."""
 
     def __init__(self, before: Operation):
         self._before = before
@@ -24,7 +24,7 @@ class Emission:
         self._constants: dict[int, SSAValue] = {}
 
     def add(self, op: Operation) -> SSAValue:
-        """Put an operation there; its value."""
+        """Insert an operation; return its value."""
         block = self._before.parent_block()
         assert block is not None
         op.location = self._before.location
@@ -32,18 +32,18 @@ class Emission:
         return op.results[0]
 
     def plus(self, value: SSAValue, constant: int) -> SSAValue:
-        """`value + constant`."""
+        """Return `value + constant`."""
         return self.add(arith.AddiOp(value, self._constant(constant))) if constant else value
 
     def quotient(self, value: SSAValue, times: int, plus: int, by: int) -> SSAValue:
-        """`floor((times * value + plus) / by)`."""
+        """Return `floor((times * value + plus) / by)`."""
         if times != 1:
             value = self.add(arith.MuliOp(value, self._constant(times)))
         value = self.plus(value, plus)
         return value if by == 1 else self.add(arith.FloorDivSIOp(value, self._constant(by)))
 
     def end(self, end: End) -> SSAValue:
-        """The value of a coordinate."""
+        """Return the value of a coordinate."""
         if end not in self._written:
             whole = self.plus(self.end(End(end.root)), end.plus) if end.plus else end.root.emit(self)
             self._written[end] = whole
@@ -57,7 +57,7 @@ class Emission:
 
 @dataclass(frozen=True, eq=False)
 class Root:
-    """A coordinate that others lie a constant from; `EndArithmetic` makes one of each."""
+    """A coordinate to which others have a constant distance; `EndArithmetic` makes each once."""
 
     number: int
     """At the size that is optimised for."""
@@ -78,26 +78,26 @@ class End:
 
     @property
     def number(self) -> int:
-        """At the size that is optimised for."""
+        """The coordinate at the nominal size."""
         return self.root.number + self.plus
 
     def moved(self, plus: int) -> End:
-        """The coordinate `plus` points on."""
+        """Return the coordinate plus `plus`."""
         return End(self.root, self.plus + plus)
 
 
 @dataclass
 class EndArithmetic:
-    """Arithmetic on the coordinates of a pipeline, equal ones of which have one root."""
+    """Arithmetic on the coordinates of a pipeline; equal ones share a root."""
 
     _roots: dict[Hashable, Root] = field(default_factory=dict)
 
     def scalar(self, key: Hashable, number: int, emit: Callable[[Emission], SSAValue]) -> End:
-        """The coordinate that an operation gives; `key` tells it from others."""
+        """Return the coordinate that an operation computes; `key` identifies it."""
         return End(self._root(("scalar", key), number, emit))
 
     def sum(self, a: End, b: End) -> End:
-        """`a + b`."""
+        """Return `a + b`."""
         a_root, b_root = End(a.root), End(b.root)
         root = self._root(
             ("sum", a.root, b.root),
@@ -107,7 +107,7 @@ class EndArithmetic:
         return End(root, a.plus + b.plus)
 
     def affine(self, end: End, times: int, plus: int, by: int) -> End:
-        """`floor((times * end + plus) / by)`, of `times` and `by` of at least 1."""
+        """Return `floor((times * end + plus) / by)` for `times` and `by` of at least 1."""
         if times == by == 1:
             return end.moved(plus)
         if end.root.terms:  # it grows with the coordinate
@@ -123,7 +123,7 @@ class EndArithmetic:
         return End(root, whole)
 
     def extreme(self, ends: Sequence[End], *, least: bool) -> End:
-        """The least or the greatest of some coordinates."""
+        """Return the minimum or the maximum of some coordinates."""
         pick = min if least else max
         found: dict[Root, int] = {}
         for end in ends:

@@ -1,4 +1,4 @@
-"""`expand-division`: rounding divisions become plain arith ops that are defined for every operand.
+"""`expand-division`: expand rounding divisions to plain arith ops that are defined for every operand.
 
 `img.div` and `img.mod` are Halide's: `0 <= a % b < |b|` and `a == a / b * b + a % b`; division and mod by
 zero give 0 and `INT_MIN / -1` wraps. `arith.floordivsi` and `arith.ceildivsi` get the same answers in those
@@ -31,10 +31,10 @@ from tilefuse.passes.expansion import Constants, Expansion, expand_ops
 
 
 class _Division(Expansion):
-    """Emits the operations that replace one division."""
+    """Emit the operations that replace one division."""
 
     def shifted_if(self, condition: SSAValue, value: SSAValue, by: int) -> SSAValue:
-        """`value + by` where `condition`, else `value`."""
+        """Return `value + by` where `condition`, else `value`."""
         return self.select(condition, self.emit(arith.AddiOp(value, self.constant(by))), value)
 
     def negated(self, a: SSAValue) -> SSAValue:
@@ -43,7 +43,7 @@ class _Division(Expansion):
     # --- constant divisors
 
     def floor_by_constant(self, a: SSAValue, c: int) -> SSAValue:
-        """floor(a / c)"""
+        """Return floor(a / c)."""
         if (simple := self._by_zero_or_one(a, c)) is not None:
             return simple
         if (k := log2_exact(c)) is not None:
@@ -53,7 +53,7 @@ class _Division(Expansion):
         return self.shifted_if(wrong, self.emit(arith.DivSIOp(a, self.constant(c))), -1)
 
     def ceil_by_constant(self, a: SSAValue, c: int) -> SSAValue:
-        """ceil(a / c)"""
+        """Return ceil(a / c)."""
         if (simple := self._by_zero_or_one(a, c)) is not None:
             return simple
         wrong = self.compare("sgt" if c > 0 else "slt", self.emit(arith.RemSIOp(a, self.constant(c))), 0)
@@ -70,7 +70,7 @@ class _Division(Expansion):
         return None
 
     def euclid_by_constant(self, a: SSAValue, c: int) -> SSAValue:
-        """a / c with a remainder that is never negative"""
+        """Return a / c with a remainder that is never negative."""
         if c >= 0:
             return self.floor_by_constant(a, c)
         # c = INT_MIN has no negation, but its magnitude is a power of two.
@@ -79,7 +79,7 @@ class _Division(Expansion):
         return self.negated(self.floor_by_constant(a, -c))
 
     def euclid_mod_by_constant(self, a: SSAValue, c: int) -> SSAValue:
-        """The remainder that is never negative"""
+        """Return the remainder that is never negative."""
         if c in (0, 1, -1):
             return self.constant(0)
         if log2_exact(abs(c)) is not None:
@@ -88,7 +88,7 @@ class _Division(Expansion):
         return self.shifted_if(self.compare("slt", rest, 0), rest, abs(c))
 
     def unsigned_by_constant(self, a: SSAValue, c: int, mod: bool) -> SSAValue:
-        """a / c or a % c of unsigned integers"""
+        """Return a / c or a % c of unsigned integers."""
         assert isinstance(self.type, IntegerType)
         magnitude = c & ((1 << self.type.width.data) - 1)
         if magnitude == 0 or (magnitude == 1 and mod):
@@ -105,13 +105,13 @@ class _Division(Expansion):
     # --- divisors known only at run time
 
     def safe_signed(self, b: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
-        """(b is 0, b is -1, b with 1 in the place of both)"""
+        """Return (b is 0, b is -1, b with 1 in place of both)."""
         zero, minus = self.compare("eq", b, 0), self.compare("eq", b, -1)
         either = self.emit(arith.OrIOp(zero, minus))
         return zero, minus, self.select(either, self.constant(1), b)
 
     def corners(self, a: SSAValue, zero: SSAValue, minus: SSAValue, quotient: SSAValue) -> SSAValue:
-        """`quotient`, but 0 where the divisor is 0 and the wrapped -a where it is -1."""
+        """Return `quotient`, but 0 where the divisor is 0 and the wrapped -a where it is -1."""
         return self.select(zero, self.constant(0), self.select(minus, self.negated(a), quotient))
 
     def euclid(self, a: SSAValue, b: SSAValue) -> SSAValue:
@@ -131,7 +131,7 @@ class _Division(Expansion):
         return self.select(self.compare("slt", rest, 0), self.emit(arith.AddiOp(rest, size)), rest)
 
     def rounded(self, a: SSAValue, b: SSAValue, up: bool) -> SSAValue:
-        """floor(a / b), or with `up` ceil(a / b)"""
+        """Return floor(a / b), or with `up` ceil(a / b)."""
         zero, minus, safe = self.safe_signed(b)
         quotient = self.emit(arith.DivSIOp(a, safe))
         rest = self.emit(arith.RemSIOp(a, safe))
@@ -174,7 +174,7 @@ _DIVISIONS = (DivOp, ModOp, arith.FloorDivSIOp, arith.CeilDivSIOp)
 
 @dataclass(frozen=True)
 class ExpandDivision(ModulePass):
-    """Write Halide's and the rounding integer divisions as plain arith ops that are never undefined."""
+    """Expand Halide's and the rounding integer divisions to plain arith ops that are never undefined."""
 
     name = "expand-division"
 

@@ -1,4 +1,4 @@
-"""`expand-shifts`: a shift whose count may reach the width of its type gets a meaning of its own.
+"""`expand-shifts`: define shifts whose count may reach the width of their type.
 
     %r = arith.shrui %a, %b : i32
       =>
@@ -30,7 +30,7 @@ _INDEX_BITS = 32
 
 
 class _Shift(Expansion):
-    """Emits the operations that replace one shift."""
+    """Emit the operations that replace one shift."""
 
     def by_constant(self, op: Operation, a: SSAValue, count: int, width: int) -> SSAValue | None:
         if count < width:
@@ -55,7 +55,7 @@ class _Shift(Expansion):
 
 
 def _is_below(count: SSAValue, width: int) -> bool:
-    """Whether the op that makes `count` shows that it is less than `width`, unsigned."""
+    """Whether the op that defines `count` proves it less than `width`, unsigned."""
     op = count.owner
     if not isinstance(op, arith.AndIOp | arith.MinUIOp | arith.RemUIOp):
         return False
@@ -84,7 +84,7 @@ def _expanded(op: Operation, constants: Constants) -> SSAValue | None:
 
 @dataclass(frozen=True)
 class ExpandShifts(ModulePass):
-    """Give shifts by the width of their type or more a meaning: nothing is left but the sign."""
+    """Define shifts by the width of their type or more: only the sign is left."""
 
     name = "expand-shifts"
 

@@ -1,4 +1,4 @@
-"""Expansion of single ops into several plainer ones, in one walk: the common part of such passes.
+"""Expansion of single ops into several simpler ones in one walk, shared by the `expand-*` passes.
 
 A pass gives `expand_ops` the ops to expand and a function that emits what replaces one. Constants in scope
 are used again, and what is emitted has the location of the op that it replaces.
@@ -20,7 +20,7 @@ Constants = dict[tuple[int, Attribute], SSAValue]
 
 
 class Expansion:
-    """Emits the replacement of one op, `anchor`, before the op."""
+    """Emit the replacement of one op, `anchor`, before it."""
 
     def __init__(self, anchor: Operation, constants: Constants):
         self.anchor = anchor
@@ -28,7 +28,7 @@ class Expansion:
         self.type = anchor.results[0].type
 
     def emit(self, op: Operation) -> SSAValue:
-        """Insert `op`; gives its result."""
+        """Insert `op`; return its result."""
         op.location = self.anchor.location
         block = self.anchor.parent
         assert block is not None
@@ -36,7 +36,7 @@ class Expansion:
         return op.results[0]
 
     def constant(self, number: int, type: Attribute | None = None) -> SSAValue:
-        """A constant of `type`, by default the type of the anchor's result."""
+        """Return a constant of `type`, by default of the type of the anchor's result."""
         type = type or self.type
         key = (number, type)
         if key not in self.constants:
@@ -47,11 +47,11 @@ class Expansion:
         return self.constants[key]
 
     def compare(self, predicate: str, a: SSAValue, b: int) -> SSAValue:
-        """`a` compared with a constant."""
+        """Compare `a` with a constant."""
         return self.emit(arith.CmpiOp(a, self.constant(b, a.type), predicate))
 
     def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
-        """`a` where `condition`, else `b`."""
+        """Return `a` where `condition`, else `b`."""
         return self.emit(arith.SelectOp(condition, a, b))
 
 
@@ -60,7 +60,7 @@ def expand_ops(
     kinds: tuple[type[Operation], ...],
     expand: Callable[[Operation, Constants], SSAValue | None],
 ) -> None:
-    """Replace each scalar integer op of `kinds` by the value that `expand` emits; None leaves it.
+    """Replace each scalar integer op of `kinds` by the value that `expand` emits; None keeps it.
 
     What stands between stages stays: the host computes it, and kernels that are there already count on it as it is.
     """

@@ -1,4 +1,4 @@
-"""Register fit: schedules and bounds follow the CUDA compiler's report on each kernel (level 3 and 5).
+"""Register fit: revise schedules and bounds by the CUDA compiler's report on each kernel (levels 3 and 5).
 
 The compiler is left to itself at first: then it often takes fewer registers, and orders instructions better, than for a
 number of blocks. What its report changes, kernel by kernel:
@@ -65,7 +65,7 @@ class Report:
 
 @dataclass(frozen=True)
 class KernelCompiler:
-    """The steps that register fit asks others for."""
+    """Interface to the steps that register fit delegates: lowering, printing, compiling."""
 
     machine: str
     """The GPU's model or architecture."""
@@ -83,7 +83,7 @@ class KernelCompiler:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A pipeline whose kernels fit the registers that they take."""
+    """A pipeline whose kernels fit the registers available to them."""
 
     scheduled: ModuleOp
     """Level 3; the module that was given, if nothing had to change."""
@@ -98,7 +98,7 @@ class Fitted:
 def fit_registers(
     scheduled: ModuleOp, lowered: ModuleOp | None, compiler: KernelCompiler, *, by_hand: Collection[str]
 ) -> Fitted:
-    """Fit a scheduled and a lowered module to the registers that kernels take; both stay as they are.
+    """Fit a scheduled and a lowered module to the registers of their kernels; both stay unchanged.
 
     `lowered`: None to lower kernels while others are compiled. `by_hand`: names of groups whose schedules stay.
     """
@@ -106,7 +106,7 @@ def fit_registers(
 
 
 class _Fit:
-    """The state of one fit."""
+    """State of one fit."""
 
     def __init__(
         self, scheduled: ModuleOp, lowered: ModuleOp | None, compiler: KernelCompiler, by_hand: Collection[str]
@@ -129,7 +129,7 @@ class _Fit:
         """Modules of kernels without versions for borders, by `inside_of` their names."""
 
     def run(self) -> Fitted:
-        """Compile, and revise schedules and bounds, until the reports ask for nothing more.
+        """Compile and revise schedules and bounds until the reports require no change.
 
         Kernels are compiled side by side, each again while its own report asks for that; groups that may be searched
         for together go on as soon as all reports of theirs are in.
@@ -157,7 +157,7 @@ class _Fit:
         return self._result()
 
     def _all_steps(self) -> list[Iterator[Collection[str]]]:
-        """The fits of groups that the search may schedule together: with equal operations, at least."""
+        """Return the fits of groups with equal operations, which the search may schedule together."""
         fixed = {n for g, n in self._groups() if g.sym_name.data in self._by_hand}
         kin: dict[tuple[str, ...], list[int]] = {}
         for i, (group, _) in enumerate(self._groups()):
@@ -165,7 +165,7 @@ class _Fit:
         return [self._steps(numbers, fixed) for numbers in kin.values()]
 
     def _steps(self, kin: Sequence[int], fixed: set[str]) -> Iterator[Collection[str]]:
-        """Fit groups, by their numbers: gives the kernels to compile, goes on when their reports are in."""
+        """Fit the groups `numbers`: yield the kernels to compile, and resume with their reports."""
         searched = True
         tried = {self._schedules(kin)}
         waiting: Collection[str] = dict.fromkeys(self._names[i] for i in kin)
@@ -187,7 +187,7 @@ class _Fit:
             waiting = self._lower(set(self._module_of) - changed)
 
     def _groups(self, kin: Sequence[int] | None = None) -> list[tuple[GroupOp, str]]:
-        """The scheduled groups, all or the groups with these numbers, and the kernel of each."""
+        """Return the scheduled groups, all or only the groups `numbers`, and the kernel of each."""
         found = list(zip(groups_in(self._scheduled), self._names, strict=True))
         return found if kin is None else [found[i] for i in kin]
 
@@ -197,13 +197,12 @@ class _Fit:
     def _longest_first(
         self, kernels: Iterable[tuple[str, Iterator[Collection[str]]]]
     ) -> list[tuple[str, Iterator[Collection[str]]]]:
-        """Order kernels by length, so that the longest does not begin when all others are done; but before others of
-        their length those of few registers, for which more of them are compiled again."""
+        """Order kernels by length, longest first; among equals kernels of few registers, which often recompile."""
         lengths = {name: sum(1 for _ in group.walk()) / self._given_registers(group) for group, name in self._groups()}
         return sorted(kernels, key=lambda kernel: lengths[kernel[0]], reverse=True)
 
     def _given_registers(self, group: GroupOp) -> int:
-        """The registers per thread that the blocks of a group's schedule leave."""
+        """Return the registers per thread that the blocks of a group's schedule leave."""
         machine = gpu(self._compiler.machine)
         if group.schedule is None or not group.schedule.resident_blocks:
             return machine.max_registers_per_thread
@@ -213,8 +212,7 @@ class _Fit:
     # --- what a kernel's own report asks for --------------------------------------------------------------------
 
     def _revised(self, name: str) -> list[str]:
-        """Hold or release a kernel where its report asks so; return the kernels to compile again, or the version
-        to compile alone of one that spills under any bound."""
+        """Bound or release a kernel's registers by its report; return the kernels to compile again, or its interior."""
         report = self._reports[name]
         if report is None:
             return []
@@ -244,8 +242,7 @@ class _Fit:
         return []
 
     def _must_be_bounded(self, group: GroupOp, report: Report) -> bool:
-        """Whether a kernel that is left to itself leaves too few registers for its blocks, spills, or leaves
-        room for more than its single wave."""
+        """Whether an unbounded kernel leaves too few registers for its blocks, spills, or exceeds a single wave."""
         schedule = group.schedule
         if schedule is None or not schedule.resident_blocks or REGISTER_BOUNDED in group.attributes:
             return False
@@ -253,23 +250,23 @@ class _Fit:
         return bool(report.spill_bytes) or fewer or self._exceeds_single_wave(group, report)
 
     def _room(self, group: GroupOp, registers: int, shared: int = 0) -> int:
-        """The number of resident blocks that take so much."""
+        """Return the number of resident blocks that fit at this use of registers."""
         count = math.prod(threads(group))
         return occupancy(gpu(self._compiler.machine), count, registers, shared).blocks_per_sm
 
     def _exceeds_single_wave(self, group: GroupOp, report: Report) -> bool:
-        """Whether there is room for more of the blocks that all run at once than there are to be."""
+        """Whether more blocks fit at once than a single-wave group launches."""
         if group.schedule is None or SINGLE_WAVE not in group.attributes:
             return False
         shared = report.shared_bytes + model_of(group).dynamic_shared(group)
         return self._room(group, report.registers, shared) > group.schedule.resident_blocks
 
     def _is_outlined(self, name: str) -> bool:
-        """Whether all versions of a kernel but the one for the interior are in a function of their own."""
+        """Whether all versions of a kernel but the interior one are in a function of their own."""
         return any(OUTLINED in f.attributes for f in with_callees(self._module_of[name], name))
 
     def _interior(self, name: str) -> ModuleOp | None:
-        """A module of a kernel that has the version for tiles in the interior alone; None where it has no others."""
+        """Return a module of a kernel with its interior version alone; None if it has no other version."""
         module = ModuleOp([f.clone() for f in with_callees(self._module_of[name], name)])
         kernel = functions_in(module)[name]
         if (group := self._bounded.get(name)) is not None:
@@ -278,7 +275,7 @@ class _Fit:
         return module if leave_interior(kernel) else None
 
     def _text(self, name: str) -> str:
-        """The text of a kernel. The module stays as it was: others are fitted from it, too."""
+        """Return the text of a kernel. The module is left unchanged, as other fits use it, too."""
         if name in self._insides:
             return self._compiler.print(self._insides[name], name)
         self._reports.pop(inside_of(name), None)
@@ -294,7 +291,7 @@ class _Fit:
     # --- what spilling asks for ---------------------------------------------------------------------------------
 
     def _spilling(self, kin: Sequence[int], fixed: Collection[str]) -> list[tuple[GroupOp, str, Report]]:
-        """The groups, but for `fixed` ones, whose kernels spill in the interior of the picture; these, and reports."""
+        """Return the groups, except `fixed` ones, whose kernels spill in the interior, and the reports."""
         found = []
         for group, name in self._groups(kin):
             report = self._reports.get(name)
@@ -304,7 +301,7 @@ class _Fit:
         return found
 
     def _need(self, name: str, report: Report) -> int:
-        """The registers per thread that a spilling kernel needs.
+        """Return the registers per thread that a spilling kernel needs.
 
         Its own and one for each spilled value, or as many as it takes without a bound, if these are fewer.
         """
@@ -312,7 +309,7 @@ class _Fit:
         return min(need, self._unbounded.get(name, need))
 
     def _tiled_again(self, kin: Sequence[int], fixed: Collection[str]) -> ModuleOp | None:
-        """Groups scheduled anew, with the needs of spilling kernels noted for the `tile` pass; others as they are.
+        """Schedule the groups of spilling kernels again, with their needs noted for the `tile` pass; keep the others.
 
         None if no kernel spills, or none of these gets another schedule by that.
         """
@@ -346,7 +343,7 @@ class _Fit:
         return again if changed else None
 
     def _make_room(self, kin: Sequence[int], fixed: set[str]) -> bool:
-        """Give kernels that spill fewer blocks or a smaller tile; whether any got one. `fixed` cannot get one."""
+        """Give spilling kernels fewer blocks or a smaller tile; return whether any changed. `fixed` ones stay."""
         for group, name in self._groups(kin):
             if (report := self._reports.get(name)) is not None:
                 group.attributes["registers"] = IntegerAttr(report.registers, 64)
@@ -365,20 +362,20 @@ class _Fit:
     # --- modules ------------------------------------------------------------------------------------------------
 
     def _parts(self, kernels: int) -> Iterator[slice]:
-        """Slices of kernels to be lowered at a time: few, as each takes a copy of the module; one if they have been."""
+        """Split kernels into slices to lower at once: few, as each copies the module; one if already lowered."""
         begin, end = 0, FIRST_PART if self._given[1] is None else kernels
         while begin < kernels:
             yield slice(begin, end)
             begin, end = end, 3 * end
 
     def _lower_first(self, names: Sequence[str]) -> None:
-        """Lower kernels, unless they have been."""
+        """Lower kernels unless they are lowered already."""
         if self._given[1] is None:
             lowered = self._compiler.lower(self._scheduled, set(self._names) - set(names))
             self._module_of |= dict.fromkeys(names, lowered)
 
     def _lower(self, known: Collection[str]) -> list[str]:
-        """Lower the scheduled module again, but for the kernels that are known; the names of the new ones."""
+        """Lower the scheduled module again, except for known kernels; return the names of the new ones."""
         lowered = self._compiler.lower(self._scheduled, known)
         self._lowered_again = True
         self._names = kernel_names(lowered)
@@ -391,7 +388,7 @@ class _Fit:
         return new
 
     def _result(self) -> Fitted:
-        """The given module, or the scheduled one and one with all kernels in their latest form."""
+        """Return the given module, or the scheduled one and a module with the latest form of every kernel."""
         scheduled, lowered = self._given
         as_given = _schedules(self._scheduled) == _schedules(scheduled)
         changed = bool(self._bounded) or self._lowered_again or not as_given
@@ -415,13 +412,13 @@ class _Fit:
 
 
 def _schedules(module: ModuleOp, kin: Sequence[int] | None = None) -> tuple[ScheduleAttr | None, ...]:
-    """The schedules of all groups, or of the groups with these numbers."""
+    """Return the schedules of all groups, or of the groups with these numbers."""
     found = tuple(g.schedule for g in groups_in(module))
     return found if kin is None else tuple(found[i] for i in kin)
 
 
 def _keep(was: GroupOp, now: GroupOp) -> None:
-    """Give a group that has no schedule yet its schedule and places in another module."""
+    """Copy a group's schedule and places to its counterpart in another module, unless the latter has a schedule."""
     now.schedule = was.schedule
     places = {s.sym_name.data: s.place for s in was.stages}
     for stage in now.stages:

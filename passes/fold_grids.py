@@ -1,4 +1,4 @@
-"""`fold-grids`: count the blocks of a kernel along x alone (level 4).
+"""`fold-grids`: launch the blocks of a kernel along x alone (level 4).
 
     scf.for %by = %c0 to %rows step %c1 {
       scf.for %bx = %c0 to %columns step %c1 {
@@ -36,7 +36,7 @@ _LEVELS = ("block_x", "block_y", "block_z")
 
 @dataclass(frozen=True)
 class FoldGrids(ModulePass):
-    """Make the loops over blocks of every kernel a single one, along x."""
+    """Collapse the block loops of every kernel into one along x."""
 
     name = "fold-grids"
 
@@ -58,7 +58,7 @@ def _loop_over_blocks(block: Block) -> scf.ForOp | None:
 
 
 def _fold(outermost: scf.ForOp) -> None:
-    """Replace a nest of loops over blocks, unless it is one along x already.
+    """Collapse a nest of block loops, unless it is a single one along x.
 
     Raises PipelineError for loops that do not count blocks from 0.
     """

@@ -1,4 +1,4 @@
-"""Rewriting of a pipeline's stages into groups, once it is decided which."""
+"""Construction of groups from a pipeline's stages, once the partition is decided."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, PipelineOp, StageOp, 
 
 
 def form_groups(pipeline: PipelineOp, model: PipelineModel, groups: Sequence[tuple[Sequence[int], int]]) -> None:
-    """Gather stages into groups: for each its members and its anchor, by their nodes."""
+    """Gather stages into groups, each given by its members and its anchor as node ids."""
     formed = [form_group(model, members, anchor) for members, anchor in groups]
     if any(len(group.stored) > 1 for group in formed):
         # what reads one stage of a group may stand before another one
@@ -20,7 +20,7 @@ def form_groups(pipeline: PipelineOp, model: PipelineModel, groups: Sequence[tup
 
 
 def form_group(model: PipelineModel, members: Sequence[int], anchor: int) -> GroupOp:
-    """Move the stages into a group at the place of its anchor."""
+    """Move the stages into a group in place of its anchor."""
     stages = [_stage(model, id) for id in members]
     last = _stage(model, anchor)
     body = Block()
@@ -53,7 +53,7 @@ def _stage(model: PipelineModel, id: int) -> StageOp:
 
 
 def _uses(function: SSAValue, stages: Collection[StageOp], *, inside: bool) -> Iterator[Use]:
-    """Yield the uses of a function, also under boundaries, by the stages of a group, or by all others."""
+    """Yield the uses of a function, through boundaries too, by the stages of a group, or by all others."""
     for use in function.uses:
         if isinstance(use.operation, BoundaryOp):
             yield from _uses(use.operation.func, stages, inside=inside)
@@ -62,7 +62,7 @@ def _uses(function: SSAValue, stages: Collection[StageOp], *, inside: bool) -> I
 
 
 def _move_in(boundary: BoundaryOp, stages: Collection[StageOp], body: Block, inner: dict[SSAValue, SSAValue]) -> None:
-    """Move a boundary over a stage into the group; where others read through it too, the group gets one like it.
+    """Move a boundary over a stage into the group; if it has outside readers, copy it.
 
     `inner`: of the functions of such boundaries those that the group has instead.
     """
@@ -88,7 +88,7 @@ def _is_inside(op: Operation, stages: Collection[StageOp], body: Block) -> bool:
 
 
 def _order(block: Block) -> None:
-    """Put the operands of an operation before it, and leave the order as it is otherwise."""
+    """Move the operands of an operation before it, and keep the order otherwise."""
     from tilefuse.analysis.graph import uses_first  # late: networkx takes long to import
 
     def uses(op: Operation) -> Iterator[Operation]:

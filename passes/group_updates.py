@@ -1,4 +1,4 @@
-"""`group-updates`: every update gets a group of its own, with the stages that its kernel computes beside it.
+"""`group-updates`: put every update into a group of its own, with the stages that its kernel computes beside it.
 
     %f = img.group "f" { %f_1 = img.stage "f" (%x, %y) -> f32 { ... }  img.yield %f_1 ... }
     %f1 = img.update "f_update" (%x, %y) over (%r in [%lo, %n]) of (%c = %f : !img.func<2xf32>) combine [add] { ... }
@@ -47,7 +47,7 @@ from tilefuse.execution.registry import models
 
 @dataclass(frozen=True)
 class GroupUpdates(ModulePass):
-    """Put each update that stands in the pipeline into a group, with stages that are computed beside it."""
+    """Put each update of the pipeline into a group, with the stages that are computed beside it."""
 
     name = "group-updates"
 
@@ -99,7 +99,7 @@ class GroupUpdates(ModulePass):
         return alone and any(model.holds_starts(update) for model in models())
 
     def _initial(self, update: UpdateOp) -> StageOp | None:
-        """The stage that gives all old functions, and nothing else."""
+        """Return the stage that gives all old functions, and nothing else."""
         stage = _alone(update.olds[0])
         if stage is None or not self._is_short(stage):
             return None
@@ -109,7 +109,7 @@ class GroupUpdates(ModulePass):
         return stage if same and all(user is update for user in users) else None
 
     def _finish(self, update: UpdateOp) -> StageOp | None:
-        """The stage that alone reads an update's results, at the point that it computes, or a transposed one."""
+        """Return the stage that alone reads an update's results, at the point that it computes or a transposed one."""
         readers = {use.operation.parent_op() for f in update.funcs for use in f.uses}
         stage = readers.pop() if len(readers) == 1 else None
         if not isinstance(stage, StageOp) or stage.rank != update.rank or not self._is_short(stage):
@@ -137,7 +137,7 @@ class GroupUpdates(ModulePass):
 
 
 def _alone(function: SSAValue) -> StageOp | None:
-    """The stage that gives a function, where it stands in the pipeline, or in a group without others or a schedule."""
+    """Return the stage that gives a function, in the pipeline itself or in an unscheduled group of its own."""
     op = function.owner
     if isinstance(op, GroupOp):
         if op.schedule is not None or op.update is not None or len(op.body.block.ops) != 2:
@@ -147,7 +147,7 @@ def _alone(function: SSAValue) -> StageOp | None:
 
 
 def _outside(definition: Definition) -> dict[SSAValue, SSAValue]:
-    """The functions of a definition that leave its group, each with the group's result for it."""
+    """Return the functions of a definition that leave its group, each with the group's result for it."""
     group = definition.parent_op()
     if not isinstance(group, GroupOp):
         return {f: f for f in definition.funcs}
@@ -155,7 +155,7 @@ def _outside(definition: Definition) -> dict[SSAValue, SSAValue]:
 
 
 def _take(definition: Definition) -> None:
-    """Take a definition from where it stands, so that its own functions are used in place of its group's."""
+    """Take a definition out of its group, and redirect uses of the group's results to its functions."""
     group: Operation | None = definition.parent_op()
     for inner, outer in _outside(definition).items():
         if outer is not inner:

@@ -1,4 +1,4 @@
-"""`infer-bounds`: write on every input and stage which points of it the outputs need, at any size (level 1 to 3).
+"""`infer-bounds`: annotate every input and stage with the points that the outputs need, for any size (level 1 to 3).
 
 The inference is the one that each call runs with its numbers (`analysis/bounds.py`), run with symbols for the boxes of
 the outputs and inputs and for the parameters. Nothing else is changed, and no other pass reads the attribute.
@@ -37,7 +37,7 @@ REQUIRED = "img.required"
 
 @dataclass(frozen=True)
 class InferBounds(ModulePass):
-    """Write on every input and stage the region that the outputs need of it, in terms of their boxes."""
+    """Annotate every input and stage with the region that the outputs need of it, in terms of their boxes."""
 
     name = "infer-bounds"
 

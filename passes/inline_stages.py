@@ -1,4 +1,4 @@
-"""`inline-stages`: compute a stage where it is read, when it costs nothing or almost nothing there.
+"""`inline-stages`: compute a stage at its reads where recomputation costs nothing or almost nothing.
 
 A stage is inlined if it is read at a single place in all, or if it is cheap: at most `cheap` instructions and `reads`
 reads per point (a copy, a cast, a product). So is one that several readers have, each at one place, of which one is an
@@ -39,7 +39,7 @@ from tilefuse.dialects.options import check_numbers
 
 
 def _index_value(expr: AffineExpr, operands: list[SSAValue], before: Operation) -> SSAValue:
-    """`expr` computed by arith ops, placed before `before`."""
+    """Emit `expr` as arith ops before `before`."""
     block = before.parent_block()
     assert block is not None
 
@@ -98,7 +98,7 @@ def _substitute(read: ReadOp, coordinates: dict[SSAValue, AffineExpr], outer: li
 
 
 def inline_at(stage: StageOp, site: ReadSite, move: bool) -> None:
-    """Put the body of `stage` where `site` reads it; `move` if no other site needs the body."""
+    """Inline the body of `stage` at the read `site`; `move` it if no other site needs it."""
     consumer, map, indices = site
     reads = [
         use.operation
@@ -155,7 +155,7 @@ def inline_at(stage: StageOp, site: ReadSite, move: bool) -> None:
 
 @dataclass(frozen=True)
 class InlineStages(ModulePass):
-    """Compute cheap stages, and stages read at one place by hardly more points than they have, where they are read."""
+    """Inline cheap stages, and stages whose one reader evaluates hardly more points than they have."""
 
     name = "inline-stages"
 

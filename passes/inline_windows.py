@@ -1,4 +1,4 @@
-"""`inline-windows`: an update's kernel computes the few sums that its steps read, for all of its columns at once.
+"""`inline-windows`: move the few sums that an update's steps read into its kernel, for all of its columns at once.
 
     %own = img.group "own" { %own0 = img.stage ...; %own1 = img.update "own" (%c, %x) over (%k in [%zero, %three]) ... }
     %mix = img.group "mix" {
@@ -34,7 +34,7 @@ from tilefuse.passes.unroll_reductions import MOST_STENCIL, instructions_of_all,
 
 @dataclass(frozen=True)
 class InlineWindows(ModulePass):
-    """Compute few sums that an update's steps read in its body, where they are cheaper there."""
+    """Inline short sums that an update's steps read into its body, where this is cheaper."""
 
     name = "inline-windows"
 
@@ -57,7 +57,7 @@ class InlineWindows(ModulePass):
 
 
 def _given(group: GroupOp) -> Iterator[GroupOp]:
-    """The groups whose points the update alone reads, all columns of a step the same ones."""
+    """Return the groups whose points only the update reads, with the same points for all columns of a step."""
     update = group.update
     if update is None or not update.pure or not update.domain or group.steps:
         return
@@ -82,7 +82,7 @@ def _is_short(producer: GroupOp) -> bool:
 
 
 def _put_inside(pipeline: PipelineOp, producer: GroupOp, group: GroupOp) -> None:
-    """Compute the stages of a producer where the update of a group reads them."""
+    """Inline the stages of a producer into a group's update."""
     update = producer.update
     if update is not None:
         points = known_points(update)

@@ -1,4 +1,4 @@
-"""Kernels and their functions in scheduled and lowered modules."""
+"""Lookup of kernels and functions in scheduled and lowered modules."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from tilefuse.passes.lower_groups import by_kernel
 
 
 def pipeline_in(module: ModuleOp) -> PipelineOp:
-    """The pipeline of a module that has one."""
+    """Return the pipeline of a module that has one."""
     return next(op for op in module.body.block.ops if isinstance(op, PipelineOp))
 
 
 def groups_in(module: ModuleOp) -> list[GroupOp]:
-    """The groups of that pipeline, in program order."""
+    """Return the groups of the module's pipeline, in program order."""
     return groups_of(pipeline_in(module))
 
 
 def kernel_names(module: ModuleOp) -> list[str]:
-    """The kernel of each group."""
+    """Return the kernel name of each group."""
     groups = groups_in(module)
     names = {group: kernel_name(alike[0]) for alike in by_kernel(groups) for group in alike}
     return [names[group] for group in groups]
 
 
 def functions_in(module: ModuleOp) -> dict[str, func.FuncOp]:
-    """The functions of a module, by name."""
+    """Return the functions of a module by name."""
     return {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
 
 
 def with_callees(module: ModuleOp, kernel: str) -> list[func.FuncOp]:
-    """A kernel and the functions that it calls, callees first."""
+    """Return a kernel and the functions that it calls, callees first."""
     functions, found = functions_in(module), {}
 
     def visit(name: str) -> None:

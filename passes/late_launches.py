@@ -1,4 +1,4 @@
-"""Launches after which the next kernel must not start early (`late_launch`).
+"""Marking of launches after which the next kernel must not start early (`late_launch`).
 
 An SM splits one memory into L1 cache and shared memory, anew only while no block runs on it. Where the blocks of the
 next kernel move in before those of this one have ended (`chain-kernels`), the split stays as it is: a kernel that
@@ -20,7 +20,7 @@ L1_ALONE = 28 << 10
 
 
 def mark_late_launches(groups: Sequence[GroupOp], shared: Sequence[int], on: Gpu) -> None:
-    """Mark the groups after which the next kernel starts late: of these, launched in this order again and again.
+    """Mark the groups after which the next kernel starts late, for groups launched repeatedly in this order.
 
     `shared`: bytes of shared memory on an SM that is full of a group's blocks.
     """

@@ -1,4 +1,4 @@
-"""`lower-groups`: every scheduled group becomes a kernel and its tile body (level 3 to level 4).
+"""`lower-groups`: lower every scheduled group to a kernel and its tile body (level 3 to level 4).
 
 A warp-tiled body is left in operations on whole tiles, which `lower-warp-tiles` lowers.
 """
@@ -67,7 +67,7 @@ class LowerGroups(ModulePass):
 
 
 def by_kernel(groups: Sequence[GroupOp]) -> list[list[GroupOp]]:
-    """Groups by the kernel that serves them, which has the name of the first."""
+    """Map each kernel to the groups that it serves; it has the name of the first."""
     found: dict[Hashable, list[GroupOp]] = {}
     for group in groups:
         found.setdefault(fingerprint(group), []).append(group)
@@ -77,7 +77,7 @@ def by_kernel(groups: Sequence[GroupOp]) -> list[list[GroupOp]]:
 def lower_group(
     group: GroupOp, model: PipelineModel, differing: Collection[SSAValue] = frozenset()
 ) -> list[func.FuncOp]:
-    """The functions of one group's kernel, `differing` as `_differing` finds it."""
+    """Return the functions of one group's kernel; `differing` is the result of `_differing`."""
     if group.schedule is None:
         raise PipelineError(f"group '{group.sym_name.data}' has no schedule; run tile, or write one by hand", group)
     execution = model_of(group)
@@ -89,7 +89,7 @@ def lower_group(
 
 
 def _differing(alike: Sequence[GroupOp], model: PipelineModel) -> Collection[SSAValue]:
-    """The functions of the first of the groups that one kernel serves whose rows start where vectors may in some only.
+    """Find the functions of the first of a kernel's groups whose rows are vector-aligned in some of the groups only.
 
     Empty if all rows of the first do: then its launches have a version of the tile body that asks nothing, and those
     of others one in which rows are moved by elements.

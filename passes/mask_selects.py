@@ -1,4 +1,4 @@
-"""`mask-selects`: choose between booleans by operations on bits, in loops that compilers make vectors of.
+"""`mask-selects`: select between booleans by bit operations, in loops that compilers vectorise.
 
     %r = arith.select %c, %a, %b : i1        =>        %d = arith.xori %a, %b : i1
                                                        %m = arith.andi %c, %d : i1
@@ -24,7 +24,7 @@ from tilefuse.passes.row_parts import vector_loops
 
 @dataclass(frozen=True)
 class MaskSelects(ModulePass):
-    """Choose between booleans by operations on bits, in loops that compilers make vectors of."""
+    """Select between booleans by bit operations, in loops that compilers vectorise."""
 
     name = "mask-selects"
 

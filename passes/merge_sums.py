@@ -1,4 +1,4 @@
-"""`merge-sums`: a sum of the sums of rows is one sum over all points.
+"""`merge-sums`: merge a sum of row sums into one sum over all points.
 
     %r1 = img.update "rows" (%y) over (%x in [%x0, %w]) of (%r = %r0 : ...) combine [add] {      // %r0 is 0
       ... img.write %v at [%i, %y]
@@ -38,7 +38,7 @@ _COMBINERS = ("add", "min", "max", "and", "or", "xor")
 
 @dataclass(frozen=True)
 class MergeSums(ModulePass):
-    """Make one update of an update and of the sum of its results."""
+    """Merge an update with the update that sums its results."""
 
     name = "merge-sums"
 
@@ -50,7 +50,7 @@ class MergeSums(ModulePass):
 
 
 def _merge(outer: UpdateOp) -> None:
-    """Put the update whose results `outer` adds up in its place, if there is one."""
+    """Replace `outer` and the update whose results it sums by one update, if there is such an update."""
     read = _only_read(outer)
     inner = read.source.owner if read is not None else None
     if read is None or not isinstance(inner, UpdateOp) or not _may_merge(inner, outer):
@@ -66,7 +66,7 @@ def _merge(outer: UpdateOp) -> None:
 
 
 def _only_read(update: UpdateOp) -> ReadOp | None:
-    """The read of an update that only adds its value, at the update's pure coordinates."""
+    """Return the read of an update that only adds its value, at the update's pure coordinates."""
     read, *rest = update.body.block.ops
     if len(rest) != 1 or not isinstance(read, ReadOp) or not isinstance(write := rest[0], WriteOp):
         return None
@@ -75,7 +75,7 @@ def _only_read(update: UpdateOp) -> ReadOp | None:
 
 
 def _may_merge(inner: UpdateOp, outer: UpdateOp) -> bool:
-    """Whether both join integers in one way, the inner from the neutral number, and only the outer reads them."""
+    """Whether both updates combine integers alike, the inner from its neutral value, and read by the outer alone."""
     if len(inner.olds) != 1 or len(outer.olds) != 1 or inner.combiners != outer.combiners or inner.bounds is not None:
         return False
     old, type = inner.olds[0], outer.olds[0].type
@@ -89,7 +89,7 @@ def _may_merge(inner: UpdateOp, outer: UpdateOp) -> bool:
 
 
 def _replace(inner: UpdateOp, outer: UpdateOp, positions: list[SSAValue]) -> None:
-    """Put one update in the place of both; `positions`: the outer coordinate per dimension of the inner function."""
+    """Replace both updates by one; `positions` gives the outer coordinate per dimension of the inner function."""
     pure = [c for c, d in zip(inner.pure, inner.pure_dims, strict=True) if positions[d] in outer.pure]
     summed = [c for c, d in zip(inner.pure, inner.pure_dims, strict=True) if positions[d] not in outer.pure]
     domain = [*inner.domain, *outer.domain]

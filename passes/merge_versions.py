@@ -1,4 +1,4 @@
-"""`merge-versions`: fewer versions of a long tile body (level 5).
+"""`merge-versions`: reduce the number of versions of a long tile body (level 5).
 
     scf.if %interior {
       scf.if %aligned {
@@ -61,7 +61,7 @@ OUTLINED = "kernel.outlined"
 
 @dataclass(frozen=True)
 class MergeVersions(ModulePass):
-    """Let tiles at borders share one version of a long tile body."""
+    """Merge the versions of a long tile body for border tiles into one."""
 
     name = "merge-versions"
 
@@ -85,7 +85,7 @@ class MergeVersions(ModulePass):
 
 
 def unrolled_operations(block: Block) -> int:
-    """The operations of a block; operations in unrolled loops count once per iteration."""
+    """Count the operations of a block, operations in unrolled loops once per iteration."""
     found = 0
     for op in block.ops:
         times = 1
@@ -101,7 +101,7 @@ def unrolled_operations(block: Block) -> int:
 
 @dataclass(frozen=True)
 class _Versions:
-    """The calls of a tile body that a kernel chooses between."""
+    """The calls of a tile body among which a kernel chooses."""
 
     branch: scf.IfOp
     """Interior or border."""
@@ -123,7 +123,7 @@ def _body(block: Block) -> list[Operation]:
 
 
 def _only_call(region: Region) -> func.CallOp | None:
-    """The call that is all that a branch does."""
+    """Return the call that is the whole content of a branch."""
     if not region.blocks:
         return None
     match _body(region.block):
@@ -134,7 +134,7 @@ def _only_call(region: Region) -> func.CallOp | None:
 
 
 def _either(op: Operation) -> tuple[func.CallOp, func.CallOp] | None:
-    """The calls of the two branches, of one function, if they are all there is in them."""
+    """Return the calls in the two branches, if they call one function and do nothing else."""
     if not isinstance(op, scf.IfOp) or op.results:
         return None
     calls = _only_call(op.true_region), _only_call(op.false_region)
@@ -145,7 +145,7 @@ def _either(op: Operation) -> tuple[func.CallOp, func.CallOp] | None:
 
 
 def _flags(first: func.CallOp, second: func.CallOp) -> tuple[int, ...] | None:
-    """The operands that are true in the first call and false in the second; None if others differ."""
+    """Return the operands that are true in the first call and false in the second; None if others differ."""
     differing = [i for i, (a, b) in enumerate(zip(first.operands, second.operands, strict=True)) if a is not b]
     for i in differing:
         a, b = first.operands[i], second.operands[i]
@@ -155,7 +155,7 @@ def _flags(first: func.CallOp, second: func.CallOp) -> tuple[int, ...] | None:
 
 
 def _versions(branch: scf.IfOp) -> _Versions | None:
-    """The versions that a branch chooses between; None if it is no such branch, or more than these."""
+    """Return the versions among which a branch chooses; None if it is no such branch, or if there are more."""
     if branch.results or not branch.false_region.blocks:
         return None
     match _body(branch.true_region.block):
@@ -190,7 +190,7 @@ def _versions(branch: scf.IfOp) -> _Versions | None:
 
 
 def _merge(versions: _Versions, body: func.FuncOp) -> None:
-    """Leave one version for tiles in the interior, and an outlined one for all others."""
+    """Keep one version for interior tiles, and an outlined one for all others."""
     if versions.aligned is not None:
         fast = arith.AndIOp(versions.branch.cond, versions.aligned)
         Rewriter.insert_op(fast, InsertPoint.before(versions.branch))
@@ -209,7 +209,7 @@ def _merge(versions: _Versions, body: func.FuncOp) -> None:
 
 
 def _outlined(call: func.CallOp, body: func.FuncOp, kept: list[int]) -> str:
-    """Outline a call, of whose arguments `kept` stay arguments and the others are constants; return the name."""
+    """Outline a call with `kept` as arguments and the other arguments constant; return the name."""
     module = body.parent_op()
     assert isinstance(module, ModuleOp)
     block = Block(arg_types=[call.operands[i].type for i in kept])
@@ -233,7 +233,7 @@ def _outlined(call: func.CallOp, body: func.FuncOp, kept: list[int]) -> str:
 
 
 def _names(tile: str) -> Iterator[str]:
-    """Names for the version at borders: `p_blur_border1` of `p_blur_tile1`."""
+    """Return names for the border version: `p_blur_border1` of `p_blur_tile1`."""
     match = re.fullmatch(r"(.*)_tile([0-9]+)", tile)
     if match:
         yield f"{match[1]}_border{match[2]}"

@@ -1,4 +1,4 @@
-"""The standard order of passes, and a record of the IR after each.
+"""The standard pass pipeline, and a record of the IR after each pass.
 
 `standard_passes` is a list: take it, replace or insert what you like, and give it to `run_passes`.
 """
@@ -40,18 +40,18 @@ from tilefuse.passes.validate_occupancy import ValidateOccupancy
 
 @dataclass
 class PassTrace:
-    """Module after each pass, whose text is made on request, and seconds that each took."""
+    """Module after each pass (printed on request) and the seconds of each pass."""
 
     modules: list[tuple[str, ModuleOp]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
     def passes(self) -> list[str]:
-        """Names, in order; the first is `input`."""
+        """Names of the passes, in order; the first is `input`."""
         return [name for name, _ in self.modules]
 
     def ir(self, after: str | None = None) -> str:
-        """The IR after a pass, or at the end."""
+        """Return the IR after a pass, or at the end. Raises KeyError if the pass did not run."""
         if after is None:
             return str(self.modules[-1][1])
         for name, module in reversed(self.modules):
@@ -61,7 +61,7 @@ class PassTrace:
 
 
 def new_context() -> Context:
-    """A context with every dialect that a pipeline may use."""
+    """Return a context with every dialect that a pipeline may use."""
     from xdsl.dialects import arith, builtin, func, math, scf, ub, vector
 
     from tilefuse.dialects.funnel_shifts import FUNNEL_SHIFTS
@@ -94,7 +94,7 @@ def standard_passes(
     fast_math: bool = False,
     determinism: str = DETERMINISM[0],
 ) -> list[ModulePass]:
-    """Passes from the algorithm to a full schedule for `target` (`cpu`, or a CPU's row, or a GPU's model or arch).
+    """List the passes from algorithm to full schedule for `target` (`cpu`, a CPU's row, or a GPU's model or arch).
 
     `fast_math`: sums of floats may be regrouped. `determinism`: under `gpu_to_gpu` sums over a domain are not, either.
     """
@@ -135,7 +135,7 @@ def run_passes(
     check: Callable[[ModuleOp], None] | None = None,
     in_place: bool = False,
 ) -> ModuleOp:
-    """Run `passes` on a copy of `module`, or on it. With a trace, keep the IR after each; with verify, verify it."""
+    """Run `passes` on a copy of `module`, or in place. `trace` records the IR after each; `verify` verifies it."""
     ctx = new_context()
     if not in_place:
         module = module.clone()
@@ -155,7 +155,7 @@ def run_passes(
 
 
 def lowering_passes(*, warps: bool, known: Collection[str] = ()) -> list[ModulePass]:
-    """Passes from a scheduled module (level 3) to a module for the printers (level 5).
+    """List the passes from a scheduled module (level 3) to a module for the printers (level 5).
 
     `warps`: whether the machine has warps; on a CPU, which has none, warp tiles are arrays. `known`: names of kernels
     that are lowered already, elsewhere.

@@ -1,4 +1,4 @@
-"""Parsing the text of a pass pipeline, `a,b{x=1 y=2,3}`; errors are said in one line."""
+"""Parser of pass pipelines, `a,b{x=1 y=2,3}`; every error is one line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SPACED = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]|\s*([,{}=])\s*')
 def parse_passes(
     text: str, available: Mapping[str, Callable[[], type[ModulePass]]], *, source: str = "pass-pipeline"
 ) -> tuple[ModulePass, ...]:
-    """The passes that `text` names, in order; `builtin.module(a,b)` means `a,b`.
+    """Parse the passes in `text`, in order; `builtin.module(a,b)` means `a,b`.
 
     `available` maps names to factories, as in a `Universe`. Raises PipelineError, at `source:1:column`, for
     text that does not parse, an unknown pass, and an unknown, missing or ill-typed option.
@@ -54,7 +54,7 @@ def parse_passes(
 
 
 def load_row(what: str, factory: Callable[[], _Loaded], position: SourcePosition | None = None) -> _Loaded:
-    """Make the thing that a row of a `Universe` names; PipelineError if its module cannot be imported, or lacks it."""
+    """Load the object that a row of a `Universe` names; PipelineError if its module lacks it, or fails to import."""
     try:
         return factory()
     except Exception as error:
@@ -62,7 +62,7 @@ def load_row(what: str, factory: Callable[[], _Loaded], position: SourcePosition
 
 
 def parse_specs(text: str, source: str) -> list[ArgSpec]:
-    """Names and options in `text`; raises PipelineError at `source:1:column`."""
+    """Parse names and options in `text`; raises PipelineError at `source:1:column`."""
     try:
         return list(parse_pipeline(text))
     except ArgSpecParseError as error:
@@ -76,7 +76,7 @@ def parse_specs(text: str, source: str) -> list[ArgSpec]:
 
 
 def instantiate(kind: type[_Built], spec: ArgSpec, what: str, position: SourcePosition | None = None) -> _Built:
-    """The pass or target `kind` with the options in `spec`; `what` names it in messages.
+    """Instantiate the pass or target `kind` with the options in `spec`; `what` names it in messages.
 
     An integer serves where a float is expected, and a bare name sets a flag. Raises PipelineError.
     """
@@ -106,7 +106,7 @@ def instantiate(kind: type[_Built], spec: ArgSpec, what: str, position: SourcePo
 
 
 def describe_options(kind: type[ArgSpecConvertible]) -> list[str]:
-    """One text per option: `name: type = default`, or `name: type` if it must be given."""
+    """Describe each option: `name: type = default`, or `name: type` if it is required."""
     types = _types(kind)
     required = kind.required_fields()
     texts = []
@@ -121,7 +121,7 @@ def describe_options(kind: type[ArgSpecConvertible]) -> list[str]:
 
 
 def _types(kind: type) -> dict[str, Any]:
-    """The type of each option; a literal for fields whose metadata lists their `choices`.
+    """Return the type of each option; a literal for fields whose metadata lists `choices`.
 
     Such are known only when they are looked up: other packages may have added to them.
     """
@@ -133,12 +133,12 @@ def _types(kind: type) -> dict[str, Any]:
 
 
 def unknown(kind: str, name: str, available: Mapping[str, object]) -> str:
-    """`unknown pass 'til' (did you mean 'tile'?)`"""
+    """Format the error `unknown pass 'til' (did you mean 'tile'?)`."""
     return f"unknown {kind} '{name}'{_suggestion(name, available)}"
 
 
 def normalised(text: str) -> str:
-    """`text` without the anchor `builtin.module(...)` and without spaces that mean nothing."""
+    """Strip the anchor `builtin.module(...)` and insignificant spaces from `text`."""
     while wrapped := _WRAPPED.fullmatch(text):
         text = wrapped[1]
     return _SPACED.sub(lambda m: m[1] or m[0], text).strip()
@@ -161,7 +161,7 @@ def _accepts(type: Any, value: ParameterListType) -> bool:
 
 
 def _type_text(type: Any) -> str:
-    """`int`, `tuple[int, ...]`, `float | none`, `greedy | dp`."""
+    """Format a type: `int`, `tuple[int, ...]`, `float | none`, `greedy | dp`."""
     if get_origin(type) is Literal:
         return " | ".join(map(str, get_args(type)))
     if get_origin(type) in (Union, UnionType):
@@ -170,7 +170,7 @@ def _type_text(type: Any) -> str:
 
 
 def _leaf_types(type: Any) -> set[Any]:
-    """The scalar types inside unions, tuples and literals."""
+    """Return the scalar types inside unions, tuples and literals."""
     if get_origin(type) is Literal:
         return {value.__class__ for value in get_args(type)}
     if get_origin(type) in (Union, UnionType, tuple):

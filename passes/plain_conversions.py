@@ -1,4 +1,4 @@
-"""`plain-conversions`: a cast of a float to an integer does not saturate where the float's range fits the integer.
+"""`plain-conversions`: cast floats to integers without saturation where the float's range fits.
 
     %v = arith.maxnumf (arith.minnumf %a, 255.0), 0.0        %v = ...
     %i = arith.fptoui %v : f32 to i32                  =>     %i = arith.fptosi %v {kernel.fits} : f32 to i32
@@ -29,7 +29,7 @@ WIDEST_RESULT = 32
 
 @dataclass(frozen=True)
 class PlainConversions(ModulePass):
-    """Mark casts of floats to integers whose operand is known to fit."""
+    """Mark float-to-integer casts whose operand provably fits."""
 
     name = "plain-conversions"
 

@@ -1,4 +1,4 @@
-"""`promote-memory`: say where every stage of a scheduled group lives.
+"""`promote-memory`: decide in which memory every stage of a scheduled group is kept.
 
 Shared memory for what a block computes together, registers for what each thread computes around its own
 points; stages whose lifetimes do not overlap share a slot; rows are padded against bank conflicts.

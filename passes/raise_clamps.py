@@ -1,4 +1,4 @@
-"""`raise-clamps`: turn indices of `img.read` that are clamped to a box into reads through `repeat_edge`.
+"""`raise-clamps`: replace indices of `img.read` that are clamped to a box by reads through `repeat_edge`.
 
     %n = img.extent 0 of %in : !img.func<1xf32>
     %f = img.stage "f" (%x) -> f32 {
@@ -46,7 +46,7 @@ _Interval = tuple[SizeValue, SizeValue]
 
 @dataclass(frozen=True)
 class RaiseClamps(ModulePass):
-    """Turn clamped indices of reads into boundaries."""
+    """Replace clamped indices of reads by boundaries."""
 
     name = "raise-clamps"
 
@@ -91,7 +91,7 @@ def _raise_read(op: ReadOp, stage: StageOp, pipeline: PipelineOp) -> bool:
 
 
 def _clamped(index: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[AffineExpr, _Interval] | None:
-    """Find the value that an index clamps, over the coordinates, and the interval that it is clamped to."""
+    """Find the value that an index clamps, in terms of the coordinates, and the interval of the clamp."""
     value = _uncast(index)
     for outer, inner in ((arith.MaxSIOp, arith.MinSIOp), (arith.MinSIOp, arith.MaxSIOp)):
         if not isinstance(value.owner, outer):
@@ -128,13 +128,13 @@ def _is_wide(value: SSAValue) -> bool:
 
 
 def known(value: SSAValue) -> SizeValue | None:
-    """A number that every call knows before any stage runs."""
+    """Return a scalar that every call knows before any stage runs."""
     low, high = value_range(value, {}, AnySizes())
     return low if low == high else None
 
 
 def _affine(value: SSAValue, coordinates: Sequence[SSAValue]) -> AffineExpr | None:
-    """`factor * coordinate + constant`, over the coordinates; None for anything else, or if it might wrap around."""
+    """Return `factor * coordinate + constant` over the coordinates; None for any other value, or if it might wrap."""
     found = linear(value, coordinates)
     if found is None:
         return None
@@ -143,7 +143,7 @@ def _affine(value: SSAValue, coordinates: Sequence[SSAValue]) -> AffineExpr | No
 
 
 def linear(value: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[int, int, int] | None:
-    """(coordinate, factor, constant) of a value that is a coordinate times a number, and one more; else None."""
+    """Return (coordinate, factor, constant) of a value that is linear in one coordinate; else None."""
     value = _uncast(value)
     if value in coordinates:
         return coordinates.index(value), 1, 0
@@ -174,7 +174,7 @@ def _inputs(pipeline: PipelineOp) -> Mapping[str, InputOp]:
 
 
 def can_emit(value: SizeValue, pipeline: PipelineOp) -> bool:
-    """Whether a number is a sum of sizes of inputs and a constant, which a few ops can compute."""
+    """Whether a scalar is a sum of input sizes and a constant, which a few ops can compute."""
     if isinstance(value, int):
         return True
     return is_sum(value) and all(
@@ -183,13 +183,13 @@ def can_emit(value: SizeValue, pipeline: PipelineOp) -> bool:
 
 
 class Scalars:
-    """Emits numbers before `anchor`, a stage of `pipeline`, and finds the numbers that stand there already."""
+    """Emit scalars before `anchor`, a stage of `pipeline`, and reuse the scalars that are there already."""
 
     def __init__(self, rewriter: PatternRewriter, anchor: StageOp, pipeline: PipelineOp):
         self.rewriter, self.anchor, self.inputs = rewriter, anchor, _inputs(pipeline)
 
     def value(self, number: SizeValue) -> SSAValue:
-        """A number that `can_emit`, as an index."""
+        """Return a scalar for which `can_emit` holds, as an index."""
         if isinstance(number, int):
             return self._add(arith.ConstantOp(IntegerAttr(number, IndexType())))
         total: SSAValue | None = None
@@ -224,7 +224,7 @@ def _boundary(
     source: SSAValue,
     intervals: Mapping[int, _Interval],
 ) -> SSAValue:
-    """`source` continued from these boxes by its edges; the same function for the same boxes."""
+    """Continue `source` from these boxes by its edges; equal boxes share one function."""
     name = source.owner.sym_name.data if isinstance(source.owner, InputOp) else None
     sizes = AnySizes()
     own = isinstance(source.owner, InputOp) and all(
@@ -251,5 +251,5 @@ def _boundary(
 
 
 def known_box(op: BoundaryOp) -> list[tuple[SizeValue | None, SizeValue | None]]:
-    """(min, extent) of a boundary's box per dimension of its own, where calls know them before any stage runs."""
+    """Return (min, extent) per dimension of a boundary's box, where calls know them before any stage runs."""
     return [(known(low), known(extent)) for low, extent in zip(op.mins, op.extents, strict=True)]

@@ -1,4 +1,4 @@
-"""`raise-exteriors`: turn stages that choose between a function inside a box and a constant outside into boundaries.
+"""`raise-exteriors`: replace stages that choose between a function inside a box and a constant outside by boundaries.
 
     %in_1 = img.boundary repeat_edge %in dims [0] : !img.func<1xf32>
     %f = img.stage "f" (%x) -> f32 {
@@ -45,7 +45,7 @@ _Interval = tuple[SizeValue, SizeValue]
 
 @dataclass(frozen=True)
 class RaiseExteriors(ModulePass):
-    """Turn stages with a constant outside of a box into boundaries."""
+    """Replace stages with a constant outside a box by boundaries."""
 
     name = "raise-exteriors"
 
@@ -64,7 +64,7 @@ class RaiseExteriors(ModulePass):
 
 
 def _raise_stage(stage: StageOp, pipeline: PipelineOp, *, rows: bool) -> bool:
-    """Replace a stage by a boundary; return whether it was one."""
+    """Replace a stage by a boundary if possible; return whether it was."""
     last = stage.body.block.last_op
     readers = [use.operation for f in stage.funcs for use in f.uses]
     if len(stage.funcs) != 1 or not isinstance(last, YieldOp) or not readers:
@@ -105,7 +105,7 @@ def _raise_stage(stage: StageOp, pipeline: PipelineOp, *, rows: bool) -> bool:
 
 
 def _reading(func: SSAValue) -> Iterator[ReadOp]:
-    """The reads of a function, through boundaries or not."""
+    """Return the reads of a function, through boundaries or not."""
     for use in func.uses:
         if isinstance(use.operation, ReadOp):
             yield use.operation
@@ -114,7 +114,7 @@ def _reading(func: SSAValue) -> Iterator[ReadOp]:
 
 
 def _without_edges(source: SSAValue, boxes: dict[int, tuple[SizeValue, SizeValue]]) -> SSAValue:
-    """`source` without a boundary that does nothing in these boxes: one that clamps to them, or to larger ones."""
+    """Strip a boundary from `source` that clamps to these boxes or larger ones, so has no effect within them."""
     op = source.owner
     if not isinstance(op, BoundaryOp) or op.kind.data is not BoundaryKind.RepeatEdge or op.dimensions != tuple(boxes):
         return source
@@ -122,7 +122,7 @@ def _without_edges(source: SSAValue, boxes: dict[int, tuple[SizeValue, SizeValue
 
 
 def _box(condition: SSAValue, coordinates: Sequence[SSAValue]) -> dict[int, _Interval]:
-    """The box that a condition asks coordinates to lie in; nothing if it asks for anything else, or leaves an end."""
+    """Return the box that a condition tests coordinates against; None if it tests more, or leaves an end open."""
     lows: dict[int, SizeValue] = {}
     highs: dict[int, SizeValue] = {}
     for term in _terms(condition):
@@ -150,7 +150,7 @@ _TURNED = {2: 4, 3: 5, 4: 2, 5: 3}
 
 
 def _limit(term: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[int, SizeValue, bool] | None:
-    """(dimension, first or last coordinate, whether the first) that a comparison allows."""
+    """Return (dimension, limit, whether it is the first coordinate) of a comparison."""
     op = term.owner
     if not isinstance(op, arith.CmpiOp):
         return None

@@ -1,4 +1,4 @@
-"""Recomputation of stages in the kernels that read them, instead of storing them: part of `group-stages`.
+"""Recomputation of stored stages in the kernels that read them: part of `group-stages`.
 
 `inline-stages` decides before anything is grouped, so it leaves what is read at several places: within a kernel it is
 computed once. Of what is stored for other kernels all the same, it may take less time to compute it there once more
@@ -29,13 +29,13 @@ Groups = Sequence[tuple[Sequence[int], int]]
 
 @dataclass(frozen=True)
 class Recomputed:
-    """A stage, and the stages and updates of other groups that are to compute it themselves."""
+    """A stage, and the readers in other groups that are to recompute it."""
 
     stage: StageOp
     readers: frozenset[Definition]
 
     def apply(self) -> None:
-        """Compute the stage at its readers; a stage without readers is erased."""
+        """Inline the stage into its readers; a stage without readers is erased."""
         sites = read_sites(self.stage) or []
         chosen = [site for site in sites if site[0] in self.readers]
         for i, site in enumerate(chosen):
@@ -48,7 +48,7 @@ class Recomputed:
 def recomputed(
     model: PipelineModel, groups: Groups, all_costs: Callable[[], Recomputation], machine: Machine
 ) -> Iterator[Recomputed]:
-    """Yield the stored stages that are computed faster where they are read, the last ones first.
+    """Yield the stored stages that are cheaper to recompute at their readers, last ones first.
 
     On a CPU these are only such as need not be stored then, as one kernel is left that reads them. Each is to be
     applied before the next is drawn: what it reads then has other readers. `all_costs` is called
@@ -84,7 +84,7 @@ def recomputed(
 
 
 def _evaluations(stage: StageOp, costs: Recomputation) -> dict[Definition, int]:
-    """The number of times that a stage would be evaluated at each of its readers."""
+    """Return the number of evaluations of a stage at each of its readers."""
     found: dict[Definition, int] = {}
     for site in read_sites(stage) or ():
         found[site[0]] = found.get(site[0], 0) + costs.evaluations(site, together=True)
@@ -92,7 +92,7 @@ def _evaluations(stage: StageOp, costs: Recomputation) -> dict[Definition, int]:
 
 
 def _may_be(model: PipelineModel, node: Node, stored: set[int]) -> bool:
-    """Whether a stage may be computed elsewhere, of functions in memory alone."""
+    """Whether a stage may be computed elsewhere: it reads functions in memory alone."""
     if not isinstance(node.op, StageOp) or not may_be_inlined(node.op) or read_sites(node.op) is None:
         return False
     return all(model.nodes[p].is_input or p in stored for p in model.producers(node.id))
@@ -100,7 +100,7 @@ def _may_be(model: PipelineModel, node: Node, stored: set[int]) -> bool:
 
 @dataclass(frozen=True)
 class _Change:
-    """A stage of `points` points, to be computed by kernels that have read it."""
+    """A stage of `points` points that kernels would compute instead of reading it."""
 
     node: Node
     points: int
@@ -117,7 +117,7 @@ class _Change:
     """Whether one other kernel reads it still, which may then be one with its own: on a CPU the rows of both roll."""
 
     def saving(self, model: PipelineModel, costs: Recomputation, machine: Machine) -> float:
-        """Microseconds that it saves."""
+        """Return the microseconds saved."""
         read = [model.nodes[p] for p in self.inputs]
         inputs = sum(min(math.prod(p.needed or (self.points,)), self.points) * p.bytes for p in read)
         moved = (self.kernels + self.unstored + 2 * (self.joins and not machine.is_gpu)) * self.points * self.node.bytes

@@ -1,4 +1,4 @@
-"""Parts of a row's loop: some columns at a time, of which something is kept in an array in the first cache."""
+"""Strip-mining of a row loop: some columns at a time, with intermediate values in an array in the L1 cache."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIMD = "kernel.simd"
 
 
 def vector_loops(module: ModuleOp) -> list[tuple[scf.ForOp, Block]]:
-    """List the loops that compilers make vectors of, each with the body of its function."""
+    """List the loops that compilers vectorise, each with the body of its function."""
     functions = [f for f in module.walk() if isinstance(f, func.FuncOp)]
     return [
         (op, f.body.block) for f in functions for op in f.walk() if isinstance(op, scf.ForOp) and SIMD in op.attributes
@@ -28,7 +28,7 @@ def vector_loops(module: ModuleOp) -> list[tuple[scf.ForOp, Block]]:
 
 
 def stores_at_end(loop: scf.ForOp) -> list[memref.StoreOp]:
-    """Find the stores of a loop that loads, computes and then stores, column by column; none of another loop."""
+    """Find the stores of a loop that loads, computes, then stores, column by column; none for any other loop."""
     ops = list(loop.body.block.ops)[:-1]
     stores = [op for op in ops if isinstance(op, memref.StoreOp)]
     if loop.results or integer_constant(loop.step) != 1 or not stores or ops[-len(stores) :] != stores:
@@ -40,15 +40,14 @@ def stores_at_end(loop: scf.ForOp) -> list[memref.StoreOp]:
 
 
 def only_computes(op: Operation) -> bool:
-    """Whether an operation has no effect; xDSL does not say so of all conversions."""
+    """Whether an operation has no effect; xDSL does not declare this of all conversions."""
     return op.name.startswith(("arith.", "math.")) or is_side_effect_free(op)
 
 
 def places(
     access: memref.StoreOp | memref.LoadOp, loop: scf.ForOp, leave: Collection[int] = ()
 ) -> list[Operation] | None:
-    """The operations of the loop that find where an access goes, in order, but for the indices of some numbers; None if
-    they read memory."""
+    """Return the operations in the loop that compute an access's indices, but indices `leave`; None if any loads."""
     found: set[Operation] = set()
     rest = [index for number, index in enumerate(access.indices) if number not in leave]
     while rest:
@@ -62,7 +61,7 @@ def places(
 
 
 class Parts:
-    """A loop over the parts of a row in place of the row's loop, which becomes the loop of one part."""
+    """A loop over the parts of a row, around the row's loop, which becomes the loop of one part."""
 
     def __init__(self, loop: scf.ForOp, entry: Block):
         self.loop, self.entry = loop, entry
@@ -82,7 +81,7 @@ class Parts:
         self.body.add_op(loop)
 
     def add(self, op: Operation) -> SSAValue:
-        """Append an operation to a part's."""
+        """Append an operation to a part."""
         op.location = self.loop.location
         self.body.add_op(op)
         return op.results[0] if op.results else self.start
@@ -98,7 +97,7 @@ class Parts:
         return array.memref
 
     def store_to(self, store: memref.StoreOp, value: SSAValue, array: SSAValue) -> None:
-        """Have the loop store `value` in an array in place of a store; all stores stay at its end."""
+        """Redirect a store to an array of `value`; all stores stay at the end of the loop."""
         block = self.loop.body.block
         at = arith.SubiOp(block.args[0], self.start)
         kept = memref.StoreOp.get(value, array, [at.result])
@@ -108,7 +107,7 @@ class Parts:
         block.erase_op(store)
 
     def finish(self) -> None:
-        """End the loop over parts; operations that the row's loop does not use any longer go."""
+        """Close the loop over parts, and erase operations that the row's loop no longer uses."""
         self.add(scf.YieldOp())
         block = self.loop.body.block
         for op in reversed(list(block.ops)):
@@ -118,7 +117,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class LateStore:
-    """A store that a loop of its own does, from a value that is kept of each column."""
+    """A store in a loop of its own, of a value kept per column."""
 
     store: memref.StoreOp
     value: SSAValue
@@ -131,7 +130,7 @@ class LateStore:
 
 
 def split_loop(loop: scf.ForOp, entry: Block, late: Sequence[LateStore]) -> scf.ForOp:
-    """Put a loop over parts in the place of a loop, around it and a later loop of stores; return the later loop."""
+    """Strip-mine a loop into parts of two loops, the later one with the stores; return the later one."""
     parts = Parts(loop, entry)
     arrays = [parts.kept(one.value.type, one.name) for one in late]
     later = _later_loop(parts, late, arrays)
@@ -145,7 +144,7 @@ def split_loop(loop: scf.ForOp, entry: Block, late: Sequence[LateStore]) -> scf.
 
 
 def _later_loop(parts: Parts, late: Sequence[LateStore], arrays: Sequence[SSAValue]) -> scf.ForOp:
-    """The loop over the columns of a part that loads the kept values and does the operations on them."""
+    """Emit the loop over a part's columns that loads the kept values and applies the operations to them."""
     loop, body = parts.loop, Block(arg_types=[IndexType()])
     x = loop.body.block.args[0]
     body.args[0].name_hint = x.name_hint

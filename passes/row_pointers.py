@@ -1,4 +1,4 @@
-"""`row-pointers`: a loop over columns of several rows goes from 0, and accesses the rows as views of memory.
+"""`row-pointers`: access each row of a column loop through a view of memory, and count the columns from 0.
 
     scf.for %x = %a to %b {                        %row = memref.subview %in[%first + %a][%n][1]
       %p = memref.load %in[%first + %x]            scf.for %k = 0 to %b - %a {
@@ -37,7 +37,7 @@ Terms = tuple[tuple[SSAValue, int], ...]
 
 @dataclass(frozen=True)
 class _AccessedRow:
-    """Memory that is accessed side by side: an index of its last dimension is a sum of these terms and a number."""
+    """A row of accessed memory: the last index is a sum of these terms and a number."""
 
     memory: SSAValue
     others: tuple[SSAValue, ...]
@@ -64,7 +64,7 @@ class RowPointers(ModulePass):
 
 
 def _rows(loop: scf.ForOp) -> list[_AccessedRow]:
-    """Find the rows of a loop; none if it accesses memory in another way, of which compilers make vectors as it is."""
+    """Find the rows of a loop; none if it has other accesses, with which compilers vectorise it as it is."""
     found: dict[tuple[object, ...], _AccessedRow] = {}
     same = SameIndices()
     for op in loop.body.block.ops:
@@ -81,7 +81,7 @@ def _rows(loop: scf.ForOp) -> list[_AccessedRow]:
 
 
 def _place(op: Access, loop: scf.ForOp) -> tuple[tuple[SSAValue, ...], Terms, int] | None:
-    """The other indices, the terms of the last and its number, of an access that moves by one element with the column.
+    """Return the outer indices, and the terms and constant of the last one, of an access of unit stride.
 
     None of all other accesses.
     """
@@ -102,7 +102,7 @@ def _inside(value: SSAValue, body: Block) -> bool:
 
 
 class _Views:
-    """Emits the views in front of a loop, and accesses of them in place of the loop's own."""
+    """Emit the views before a loop, and replace its accesses by accesses to them."""
 
     def __init__(self, loop: scf.ForOp):
         self.loop, self.body = loop, loop.body.block
@@ -113,7 +113,7 @@ class _Views:
         self.last: Operation | None = None
 
     def emit(self, rows: Sequence[_AccessedRow]) -> None:
-        """All views; the loop goes from 0 then."""
+        """Emit all views; the loop then starts at 0."""
         for row in rows:
             view, least = self._view(row), min(row.numbers)
             for op, number in row.accesses:
@@ -134,7 +134,7 @@ class _Views:
         return view.result
 
     def _sum(self, terms: Sequence[tuple[SSAValue, int]], number: int) -> SSAValue:
-        """A sum of values, each so many times, and a number."""
+        """Return a sum of values with multiplicities, and a number."""
         found: SSAValue | None = None
         for value, count in terms:
             if (known := integer_constant(value)) is not None:
@@ -153,7 +153,7 @@ class _Views:
         return self._before(arith.ConstantOp(IntegerAttr(number, IndexType())))
 
     def _before(self, op: Operation) -> SSAValue:
-        """Insert an operation in front of the loop."""
+        """Insert an operation before the loop."""
         outside = self.loop.parent
         assert outside is not None
         op.location = self.loop.location
@@ -161,7 +161,7 @@ class _Views:
         return op.results[0]
 
     def _replace(self, op: Access, view: SSAValue, number: int) -> None:
-        """Access the view, so many columns to the right of the loop's variable."""
+        """Access the view, `columns` to the right of the loop's variable."""
         at = self._index(number)
         stored = [op.value] if isinstance(op, memref.StoreOp) else []
         op.operands = [*stored, view, at]
@@ -177,7 +177,7 @@ class _Views:
         return self.indices[number]
 
     def _first(self, op: Operation) -> SSAValue:
-        """Insert an operation in the loop, after those inserted before, and in front of all others."""
+        """Insert an operation at the start of the loop, after operations inserted earlier."""
         op.location = self.loop.location
         if self.last is None:
             first = self.body.first_op
@@ -189,7 +189,7 @@ class _Views:
         return op.results[0]
 
     def _start_at_zero(self) -> None:
-        """Have the loop go from 0; operations on its variable get the sum with the first column."""
+        """Start the loop at 0; operations on its variable get the sum with the first column."""
         for op in reversed(list(self.body.ops)):
             if op.results and not any(r.first_use for r in op.results) and is_side_effect_free(op):
                 self.body.erase_op(op)
@@ -204,5 +204,5 @@ class _Views:
 
     @staticmethod
     def _is_column(use: Use, own: Collection[object]) -> bool:
-        """Whether a use of the loop's variable is not of this pass: neither in an index nor of an access."""
+        """Whether a use of the loop's variable is left from the original loop: neither an index nor an access."""
         return use.operation not in own and not isinstance(use.operation, Access)

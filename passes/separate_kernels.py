@@ -1,4 +1,4 @@
-"""`separate-kernels`: sums over a rectangle of points become sums along y, then along x.
+"""`separate-kernels`: split sums over a rectangle into sums along y, then along x.
 
 A sum of K x K neighbours of a function whose coefficients are a product, c[j] * d[i] (boxes, binomials, Gaussians),
 takes 2 K instructions a point instead of K * K if a stage of its own sums along y and the sum along x is of that stage:
@@ -50,7 +50,7 @@ from tilefuse.dialects.options import check_numbers
 
 @dataclass(frozen=True)
 class SeparateKernels(ModulePass):
-    """Sum along y, then along x, where a sum over a rectangle has coefficients that are a product."""
+    """Sum along y, then along x, where a sum over a rectangle has coefficients of rank 1."""
 
     name = "separate-kernels"
 
@@ -79,13 +79,13 @@ class SeparateKernels(ModulePass):
                 _erase_unused(passed)
 
     def _factors(self, kernel: dict[Offset, Constant]) -> Factors | None:
-        """The kernel as a product, if it is one that saves enough."""
+        """Return the kernel as a product, if its separation saves enough."""
         rank = len(next(iter(kernel)))
         found = [f for d in _order(rank) if (f := factors(kernel, d)) is not None and _saved(kernel, f) >= self.least]
         return max(found, key=lambda f: _saved(kernel, f), default=None)
 
     def _see_through(self, form: LinearForm, root: SSAValue) -> list[StageOp]:
-        """Put a stage's sum along x in the place of the stage, where only this sum, across x, reads it.
+        """Inline a stage's sum along x into its only reader, a sum across x.
 
         Gives these stages. Their sums are of the same type, so that both wrap around alike.
         """
@@ -108,13 +108,13 @@ class SeparateKernels(ModulePass):
 
 
 def _is_small(source: SSAValue) -> bool:
-    """Whether more than one element shares a register."""
+    """Whether several elements share a register."""
     assert isinstance(source.type, FuncType)
     return element_bytes(source.type.element) < 4
 
 
 def _erase_unused(ops: Sequence[Operation]) -> None:
-    """Erase unused ones of `ops`, which stand in order."""
+    """Erase the unused ops of `ops`, which are in program order."""
     for op in reversed(ops):
         if op.results and not any(True for r in op.results for _ in r.uses):
             op.detach()
@@ -122,7 +122,7 @@ def _erase_unused(ops: Sequence[Operation]) -> None:
 
 
 def _sum_along_x(stage: StageOp, root: SSAValue, floats: bool) -> tuple[Taps, dict[int, Constant]] | None:
-    """Find the reads that a stage sums along x, and the coefficients, if it does nothing else, and for `root` alone."""
+    """Find the reads that a stage sums along x, and their coefficients, if it does only this, for `root` alone."""
     assert isinstance(root.owner, Operation)
     reader = root.owner.parent_op()
     if stage.place is not None or stage.bounds is not None or len(stage.funcs) != 1:
@@ -140,18 +140,18 @@ def _sum_along_x(stage: StageOp, root: SSAValue, floats: bool) -> tuple[Taps, di
 
 
 def _order(rank: int) -> Iterable[int]:
-    """Dimensions to sum along first, in the order of preference: not x, whose neighbours are other lanes."""
+    """Return the dimensions to sum along first, by preference: not x, whose neighbours are other lanes."""
     return (*range(1, rank), 0) if rank else ()
 
 
 def _saved(kernel: dict[Offset, Constant], found: Factors) -> int:
-    """Instructions per point: a sum of n terms takes n - 1, products being part of them."""
+    """Return the instructions saved per point: a sum of n terms takes n - 1, its products fused."""
     return len(kernel) - len(found.along) - len(found.across) + 1
 
 
 @dataclass(frozen=True)
 class _Stored:
-    """Storage of the sums along a dimension."""
+    """Storage type of the sums along a dimension."""
 
     computed: Attribute
     element: Attribute
@@ -160,7 +160,7 @@ class _Stored:
 
 
 def _stored(taps: Taps, found: Factors, type: Attribute) -> _Stored:
-    """Choose a type for stored sums: 16 bits where bytes are summed in more and 16 suffice; else the sum's."""
+    """Choose the type of stored sums: 16 bits for sums of bytes that fit; else the sum's own."""
     if not isinstance(type, IntegerType):
         return _Stored(type, type)
     source = taps.source.type
@@ -178,14 +178,14 @@ def _stored(taps: Taps, found: Factors, type: Attribute) -> _Stored:
 
 
 class _Stages:
-    """The stages that sum along one dimension; there is one for equal sums."""
+    """The stages that sum along one dimension; equal sums share one."""
 
     def __init__(self, pipeline: PipelineOp):
         self._names = {s.sym_name.data for s in pipeline.body.walk() if isinstance(s, StageOp)}
         self._known: dict[Any, SSAValue] = {}
 
     def along(self, taps: Taps, found: Factors, stored: _Stored, root: Operation) -> SSAValue:
-        """The function whose value is the sum."""
+        """Return the function of the partial sum."""
         key = (taps.source, taps.cast, taps.scales[found.dim], found.dim, stored, tuple(sorted(found.along.items())))
         if key not in self._known:
             self._known[key] = self._make(taps, found, stored, root)
@@ -215,7 +215,7 @@ class _Stages:
 
 
 def _insert_after(source: SSAValue, stage: StageOp, root: Operation) -> None:
-    """Put `stage` where the source is known, before whoever reads it."""
+    """Insert `stage` after its source and before all its readers."""
     if isinstance(source.owner, Operation):
         block = source.owner.parent_block()
         assert block is not None
@@ -230,7 +230,7 @@ def _at(dim: int, offset: int, rank: int) -> Offset:
 
 @dataclass
 class _StageBody:
-    """Emits ops of a stage's body."""
+    """Emit ops of a stage's body."""
 
     at: InsertPoint
     like: Operation
@@ -246,7 +246,7 @@ class _StageBody:
         self._builder.insert(op)
 
     def value(self, op: Operation) -> SSAValue:
-        """Insert `op`; gives its result."""
+        """Insert `op`; return its result."""
         self.emit(op)
         return op.results[0]
 
@@ -254,20 +254,20 @@ class _StageBody:
         self, source: SSAValue, coordinates: Iterable[SSAValue], scales: tuple[int, ...], offset: Offset,
         cast: Callable[..., Operation] | None, type: Attribute,
     ) -> SSAValue:  # fmt: skip
-        """The source at `scales * coordinates + offset`, as a number of `type`."""
+        """Read the source at `scales * coordinates + offset`, converted to `type`."""
         results = tuple(AffineExpr.dimension(d) * s + o for d, (s, o) in enumerate(zip(scales, offset, strict=True)))
         value = self.value(ReadOp(source, list(coordinates), AffineMap(len(scales), 0, results)))
         return value if cast is None else self.value(cast(value, type))
 
     def constant(self, number: Constant, type: Attribute) -> SSAValue:
-        """A constant of `type`."""
+        """Return a constant of `type`."""
         if isinstance(type, IntegerType):
             return self.value(arith.ConstantOp(IntegerAttr(int(number), type)))
         assert isinstance(type, Float32Type | Float64Type)
         return self.value(arith.ConstantOp(FloatAttr(float(number), type)))
 
     def sum(self, terms: Iterable[tuple[Constant, SSAValue]], constant: Constant, type: Attribute) -> SSAValue:
-        """The sum of the terms, each with its coefficient, and of a constant."""
+        """Return the sum of the terms with their coefficients, and a constant."""
         integer = isinstance(type, IntegerType)
         add, subtract = (arith.AddiOp, arith.SubiOp) if integer else (arith.AddfOp, arith.SubfOp)
         multiply = arith.MuliOp if integer else arith.MulfOp
@@ -285,7 +285,7 @@ class _StageBody:
 
 
 def _rewrite(root: SSAValue, form: LinearForm, found: dict[Taps, Factors], made: _Stages) -> None:
-    """Compute `root` from sums along one dimension for the taps in `found`, and from the other terms as before."""
+    """Compute `root` from sums along one dimension for the taps in `found`, and from its other terms."""
     op = root.owner
     assert isinstance(op, Operation)
     stage = op.parent_op()

@@ -1,4 +1,4 @@
-"""`separate-steps`: a recurrence over few steps, each of which gives a slice of a function, is a stage per step.
+"""`separate-steps`: unroll a recurrence over few steps, each of which gives a slice of a function, into stages.
 
     %g = img.update "f" (%x) over (%y in [%lo, %n], %t in [%one, %three]) of (%c = %f : !img.func<3xf32>) {
       %a = img.read %c[%x, %y, %t - 1]
@@ -63,7 +63,7 @@ MOST_CHAINED = 8
 
 @dataclass(frozen=True)
 class SeparateSteps(ModulePass):
-    """Make a stage of each step of recurrences over few steps."""
+    """Make one stage per step of recurrences over few steps."""
 
     name = "separate-steps"
     most: int = MOST_CHAINED
@@ -80,7 +80,7 @@ class SeparateSteps(ModulePass):
 
 
 def _steps(update: UpdateOp) -> range | None:
-    """The numbers of the steps; None for an update whose steps cannot be stages."""
+    """Return the step numbers; None for an update whose steps cannot be stages."""
     positions = update.write_op.positions
     if prints(update) or len(update.olds) != 1 or len(update.domain) < 2 or None in positions:
         return None
@@ -97,7 +97,7 @@ def _steps(update: UpdateOp) -> range | None:
 
 
 def _reads_back(update: UpdateOp) -> bool:
-    """Whether all that it reads of itself are slices of earlier steps."""
+    """Whether all reads of the update's own functions are of slices of earlier steps."""
     step = len(update.coordinates) - 1
     slices = update.write_op.positions.index(update.coordinates[step])
     own = [a.indices[slices] for a in accesses(update) if a.op.source in update.currents]
@@ -107,7 +107,7 @@ def _reads_back(update: UpdateOp) -> bool:
 
 
 def _is_defined_everywhere(update: UpdateOp) -> bool:
-    """Whether every function behind it has a value at all points: inputs lie behind boundaries in all dimensions."""
+    """Whether every function behind it is defined at all points: inputs have boundaries in all dimensions."""
     todo = [*update.olds, *(a.op.source for a in accesses(update) if a.op.source not in update.currents)]
     seen: set[SSAValue] = set()
     while todo:
@@ -129,7 +129,7 @@ def _is_defined_everywhere(update: UpdateOp) -> bool:
 
 
 class _Separation:
-    """The stages that take the place of an update."""
+    """The stages that replace an update."""
 
     def __init__(self, update: UpdateOp):
         self.update, self.old = update, update.olds[0]
@@ -140,7 +140,7 @@ class _Separation:
         """The stage of each step."""
 
     def replace(self, steps: range) -> None:
-        """Put stages in the place of the update."""
+        """Replace the update by stages."""
         update = self.update
         for step in steps:
             self.made[step] = self._stage(update.rank - 1, partial(self._of_step, step), step)
@@ -173,7 +173,7 @@ class _Separation:
         return stage
 
     def _of_slice(self, block: Block, number: int, indices: Sequence[SSAValue], others: list[AffineExpr]) -> SSAValue:
-        """Read slice `number` as it stands after the steps so far; `others`: the indices in the other dimensions."""
+        """Read slice `number` as of the steps so far; `others` are the indices in the other dimensions."""
         source: SSAValue = self.made[number].funcs[0] if number in self.made else self.old
         results = list(others)
         if number not in self.made:
@@ -183,7 +183,7 @@ class _Separation:
         return read.value
 
     def _of_step(self, step: int, block: Block) -> SSAValue:
-        """A point of a slice: the value that the step writes there, or the old value."""
+        """Compute a point of a slice: the value that the step writes, or the old value."""
         update = self.update
         args = list(block.args)
         positions = [p for p in update.write_op.positions if p is not self.step]
@@ -207,7 +207,7 @@ class _Separation:
         raise AssertionError("an update ends in img.write")
 
     def _written(self, body: UnrolledBody, write: WriteOp, old: SSAValue) -> SSAValue:
-        """Value of a point once it has been written."""
+        """Return the value of a point after it is written."""
         value, way = body.get(write.values[0]), self.update.combiners[0]
         if way != SET:
             assert isinstance(self.old.type, FuncType)
@@ -221,7 +221,7 @@ class _Separation:
         return value
 
     def _inside(self, block: Block, value: SSAValue, old: SSAValue, values: dict[SSAValue, SSAValue]) -> SSAValue:
-        """`value` in the domain, `old` beside it."""
+        """Select `value` inside the domain, `old` outside."""
         for axis in self.update.domain[:-1]:
             place = values[axis.coordinate]
             last = arith.AddiOp(axis.min, axis.extent)
@@ -233,7 +233,7 @@ class _Separation:
         return value
 
     def _of_all(self, block: Block) -> SSAValue:
-        """A point of the whole function, whichever slice it lies in."""
+        """Compute a point of the whole function, from the slice that contains it."""
         args = list(block.args)
         value: SSAValue = read_here(self.old, block).value
         others = [a for d, a in enumerate(args) if d != self.slices]

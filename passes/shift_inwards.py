@@ -1,4 +1,4 @@
-"""`shift-inwards`: a loop over columns takes full vectors, the last of them moved to the left.
+"""`shift-inwards`: run a column loop in full vectors, the last of which is shifted left to end with the row.
 
     scf.for %x = %a to %b {                 %full = (%b - %a) / 16 * 16, and none if there are fewer
       ...                                   scf.for %part = 0 to 2 {
@@ -42,7 +42,7 @@ class ShiftInwards(ModulePass):
 
 
 class _FullAndLast:
-    """Emits the loop around a loop, which goes through its full vectors, and then through the last."""
+    """Emit the loop over full vectors around a loop, then the last vector."""
 
     def __init__(self, loop: scf.ForOp, lanes: int):
         outside = loop.parent

@@ -1,4 +1,4 @@
-"""Compilers run side by side, in threads: kernels that are compiled again go before new ones."""
+"""Parallel compilation in threads, in which recompilations take precedence over new kernels."""
 
 from __future__ import annotations
 
@@ -16,25 +16,24 @@ T = TypeVar("T")
 
 
 class OneByOne(Generic[T]):
-    """Compiles kernels in this thread: where there is one, threads would take 10 ms to import."""
+    """Compile kernels in the calling thread: on one core, importing threads would only cost 10 ms."""
 
     def __init__(self, compile: Callable[[str, str], T]):
         self._compile = compile
         self._waiting: list[tuple[str, str]] = []
 
     def start(self, name: str, text: str, *, again: bool = False) -> None:
-        """Take a kernel."""
+        """Accept a kernel."""
         self._waiting.append((name, text))
 
     def finished(self) -> list[tuple[str, T]]:
-        """Compile the kernel that waits longest; its name and report."""
+        """Compile the kernel that has waited longest; return its name and report."""
         name, text = self._waiting.pop(0)
         return [(name, self._compile(name, text))]
 
 
 class SideBySide(Generic[T]):
-    """Compiles kernels in as many threads as there are cores, first kernels that were compiled before: more may follow
-    of these, and what follows would else begin when all others are done."""
+    """Compile kernels in as many threads as cores, recompilations first, since they may cause further compilations."""
 
     def __init__(self, compile: Callable[[str, str], T], pool: ThreadPoolExecutor):
         self._compile, self._pool = compile, pool
@@ -43,12 +42,12 @@ class SideBySide(Generic[T]):
         self._running: set[Future[tuple[str, T]]] = set()
 
     def start(self, name: str, text: str, *, again: bool = False) -> None:
-        """Begin to compile a kernel, or let it wait for a core; `again`: it was compiled before."""
+        """Begin to compile a kernel, or queue it for a core; `again` marks a recompilation."""
         self._waiting[not again].append((name, text))
         self._running.add(self._pool.submit(self._next))
 
     def _next(self) -> tuple[str, T]:
-        """Compile the kernel whose turn it is; there is one for each call."""
+        """Compile the next queued kernel; there is one for each call."""
         again, others = self._waiting
         try:
             name, text = again.popleft()
@@ -57,7 +56,7 @@ class SideBySide(Generic[T]):
         return name, self._compile(name, text)
 
     def finished(self) -> list[tuple[str, T]]:
-        """Wait for a kernel, at least; the names and reports of all finished ones."""
+        """Wait for at least one kernel; return the names and reports of all finished ones."""
         from concurrent.futures import FIRST_COMPLETED, wait
 
         done, self._running = wait(self._running, return_when=FIRST_COMPLETED)
@@ -66,7 +65,7 @@ class SideBySide(Generic[T]):
 
 @contextmanager
 def side_by_side(compile: Callable[[str, str], T], kernels: int) -> Iterator[OneByOne[T] | SideBySide[T]]:
-    """An executor that compiles so many kernels side by side."""
+    """Return an executor that compiles up to `most` kernels at once."""
     if kernels == 1:
         yield OneByOne(compile)
         return
@@ -81,5 +80,5 @@ def side_by_side(compile: Callable[[str, str], T], kernels: int) -> Iterator[One
 
 
 def _cores() -> int | None:
-    """The cores that this process may run on; None where their number is not known."""
+    """Return the number of cores that this process may run on; None if it is not known."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -1,4 +1,4 @@
-"""`specialize-stages`: compute a stage that is read at constants there, and fold operations on constants.
+"""`specialize-stages`: inline a stage that is read at constants, and fold operations on constants.
 
     %h = img.stage "h" (%t) -> si32 { ... %t * %t + 1 ... }
     ... %n = img.read %h[3]; %i = arith.index_cast %n : i32 to index; %v = img.read %f[%x, %i]
@@ -37,7 +37,7 @@ MOST_OPERATIONS = 8000
 
 @dataclass(frozen=True)
 class SpecializeStages(ModulePass):
-    """Compute stages at the constants at which they are read."""
+    """Inline stages at the constants at which they are read."""
 
     name = "specialize-stages"
 
@@ -48,7 +48,7 @@ class SpecializeStages(ModulePass):
 
 
 def _specialize(pipeline: PipelineOp) -> None:
-    """Inline stages at constants until none is left: folded indices may show further ones."""
+    """Inline stages at constants until none is left: folded indices may expose more."""
     found = True
     while found:
         found = False
@@ -83,13 +83,13 @@ def _is_specialized(stage: StageOp, sites: list[ReadSite]) -> bool:
 
 
 def _follows_reader(site: ReadSite) -> bool:
-    """Whether a place that is read is another one at each point of the reader: nothing is computed several times."""
+    """Whether a read's place differs for each point of the reader, so that nothing is recomputed."""
     reader, map, indices = site
     return {indices[d] for e in map.results for d in e.used_dims()}.issuperset(reader.body.block.args)
 
 
 def _look_up(stage: StageOp, sites: list[ReadSite]) -> bool:
-    """Put constants in the place of all reads of a table; False, and nothing done, if a stage is none.
+    """Replace all reads of a table by constants; return False, without a change, if a stage is no table.
 
     A table is computed of its coordinates alone, in finite numbers, and read at constants.
     """
@@ -119,6 +119,6 @@ def _point(map: AffineMap) -> tuple[int, ...]:
 
 
 def _chooses_by(stage: StageOp, dim: int) -> bool:
-    """Whether a stage compares a coordinate with constants, to choose among others."""
+    """Whether a stage compares a coordinate with constants to choose among values."""
     comparisons = [u.operation for u in stage.body.block.args[dim].uses if isinstance(u.operation, arith.CmpiOp)]
     return sum(integer_constant(op.rhs) is not None for op in comparisons) >= CHOICES

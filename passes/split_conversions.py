@@ -1,4 +1,4 @@
-"""`split-conversions`: a loop over floats that stores them as narrow pixels keeps a part of a row, and casts it then.
+"""`split-conversions`: split a loop that stores floats as narrow pixels into one that computes and one that casts.
 
     scf.for %x = %a to %b {                       scf.for %part = %a to %b step 1024 {
       ...                                           scf.for %x = %part to %end {
@@ -30,7 +30,7 @@ _CASTS = (arith.FPToSIOp, arith.FPToUIOp)
 
 @dataclass(frozen=True)
 class _Cast:
-    """A store, and the casts that make its pixel of a float."""
+    """A store, and the casts of a float to the stored pixel."""
 
     store: memref.StoreOp
     casts: tuple[Operation, ...]
@@ -40,13 +40,13 @@ class _Cast:
 
     @property
     def float(self) -> SSAValue:
-        """The value that is cast."""
+        """The value before the casts."""
         return self.casts[-1].operands[0]
 
 
 @dataclass(frozen=True)
 class SplitConversions(ModulePass):
-    """Compute floats in one loop, and cast them to the narrow pixels that are stored in another."""
+    """Compute floats in one loop, and cast them to the stored narrow pixels in another."""
 
     name = "split-conversions"
 
@@ -57,7 +57,7 @@ class SplitConversions(ModulePass):
 
 
 def casts_of(loop: scf.ForOp) -> list[_Cast]:
-    """Find the casts of a loop that are to have a loop of their own; none where it is to stay as it is."""
+    """Find the casts of a loop that are to get a loop of their own; none if it is to stay unchanged."""
     return [cast for store in stores_at_end(loop) if (cast := _cast_of(store, loop)) is not None]
 
 

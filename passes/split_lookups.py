@@ -1,4 +1,4 @@
-"""`split-lookups`: a loop that stores narrow numbers of a table finds their places for a part of a row first.
+"""`split-lookups`: split a loop that stores narrow table entries into one that computes places and one that loads.
 
     scf.for %x = %a to %b {                       scf.for %part = %a to %b step 1024 {
       ...                                           scf.for %x = %part to %end {
@@ -35,7 +35,7 @@ _CASTS = (arith.TruncIOp, arith.ExtUIOp, arith.ExtSIOp)
 
 @dataclass(frozen=True)
 class _Lookup:
-    """A store, the load from a table whose number it stores, and the casts between the two."""
+    """A store, the load from a table that it stores, and the casts in between."""
 
     store: memref.StoreOp
     casts: tuple[Operation, ...]
@@ -49,7 +49,7 @@ class _Lookup:
 
 @dataclass(frozen=True)
 class SplitLookups(ModulePass):
-    """Compute the places of narrow numbers in a table in one loop, and look them up and store them in another."""
+    """Compute the table indices in one loop; look up and store the narrow entries in another."""
 
     name = "split-lookups"
 
@@ -60,7 +60,7 @@ class SplitLookups(ModulePass):
 
 
 def lookups_of(loop: scf.ForOp) -> list[_Lookup]:
-    """Find the lookups of a loop that are to have a loop of their own; none where it is to stay as it is."""
+    """Find the lookups of a loop that are to get a loop of their own; none if it is to stay unchanged."""
     block = loop.body.block
     loads = [op.results[0] for op in block.ops if isinstance(op, memref.LoadOp)]
     computed = [op for op in block.ops if op.name.startswith(("arith.", "math.")) and not _is_index(op)]

@@ -1,4 +1,4 @@
-"""Merging of groups whose kernel then stores several stages: part of `group-stages`.
+"""Merging of groups into kernels that store several stages: part of `group-stages`.
 
 A function that several groups read, or that is an output too, cannot vanish into one of them: but one kernel may store
 it and compute with it what reads it. And stages that read the same function load it once if one kernel computes both.
@@ -23,7 +23,7 @@ Cost = Callable[[Sequence[int]], float | None]
 
 
 def store_together(model: PipelineModel, groups: Sequence[Sequence[int]], cost: Cost, most: int) -> list[list[int]]:
-    """Merge groups, given and returned by their members in program order; `most` stages at most in one."""
+    """Merge groups, given and returned by their members in program order, to at most `most` stages each."""
     found = _Groups(model, groups)
     savings: dict[tuple[int, int], float] = {}
     while True:
@@ -39,7 +39,7 @@ def store_together(model: PipelineModel, groups: Sequence[Sequence[int]], cost: 
 
 
 def _saving(model: PipelineModel, a: Sequence[int], b: Sequence[int], cost: Cost, most: int) -> float:
-    """Microseconds that merging saves; 0 where it is impossible, or stores no more than one stage."""
+    """Return the microseconds that a merge saves; 0 if it is illegal, or stores only one stage."""
     both = sorted((*a, *b))
     if len(both) > most or len(model.stored(both)) < 2:
         return 0.0
@@ -50,7 +50,7 @@ def _saving(model: PipelineModel, a: Sequence[int], b: Sequence[int], cost: Cost
 
 
 class _Groups:
-    """Groups and who needs whom; a group is numbered by one of its members."""
+    """Groups and their dependences; a group is numbered by one of its members."""
 
     def __init__(self, model: PipelineModel, groups: Sequence[Sequence[int]]):
         self.members = {g[-1]: list(g) for g in groups}
@@ -64,13 +64,13 @@ class _Groups:
         self._graph: nx.DiGraph | None = None
 
     def merge(self, a: int, b: int) -> None:
-        """Make one group of two, whose number is the second's."""
+        """Merge two groups into one with the second's number."""
         self.members[b] = sorted(self.members.pop(a) + self.members[b])
         self._of |= dict.fromkeys(self.members[b], b)
         self._graph = None
 
     def pairs(self) -> Iterator[tuple[int, int]]:
-        """Yield the pairs worth a look: a group and its reader, or neighbours among the readers of a function.
+        """Yield candidate pairs: a group and its reader, or adjacent readers of one function.
 
         The first is the one whose last stage comes first.
         """
@@ -98,7 +98,7 @@ class _Groups:
         return is_convex(self._graph, (a, b))
 
     def _kernels(self) -> nx.DiGraph:
-        """The kernels by their numbers, with an edge from each to its readers."""
+        """Return the kernels by number, with an edge from each to its readers."""
         import networkx as nx
 
         graph = nx.DiGraph()

@@ -1,4 +1,4 @@
-"""`stream-stores`: a row that is not read again soon goes to memory past the caches, by whole lines of them.
+"""`stream-stores`: store rows that are not read again soon past the caches, by whole cache lines.
 
     scf.for %x = %a to %b {                    scf.for %part = %a to %b step 1024 {
       ...                                        scf.for %x = ... { ..., memref.store %v, %kept[%x - %part] }
@@ -46,7 +46,7 @@ class StreamStores(ModulePass):
 
 
 def _stream(loop: scf.ForOp, entry: Block) -> bool:
-    """Stream the stores of a loop that can be; whether there are any."""
+    """Turn the eligible stores of a loop into streaming ones; return whether there are any."""
     del loop.attributes["kernel.stream"]
     found = [(store, where) for store in stores_at_end(loop) if (where := _line_places(store, loop)) is not None]
     if not found:
@@ -67,7 +67,7 @@ def _stream(loop: scf.ForOp, entry: Block) -> bool:
 
 
 def _line_places(store: memref.StoreOp, loop: scf.ForOp) -> list[Operation] | None:
-    """The operations that find where a store goes, if it goes side by side to memory of whole bytes."""
+    """Find the operations that compute a store's place, if it has unit stride in memory of whole bytes."""
     type = store.memref.type
     assert isinstance(type, MemRefType)
     size = as_type(Any, type.element_type)
@@ -81,7 +81,7 @@ def _line_places(store: memref.StoreOp, loop: scf.ForOp) -> list[Operation] | No
 
 
 class _Line:
-    """Emits the loops that store the kept values of a part: to the first line, by lines, and the rest."""
+    """Emit the loops that store a part's kept values: up to the first line, by lines, and the rest."""
 
     def __init__(self, parts: Parts, array: SSAValue, out: SSAValue, at: list[SSAValue]):
         self.parts, self.array, self.out, self.at = parts, array, out, at
@@ -90,7 +90,7 @@ class _Line:
         self.pixels = STREAMED_LINE // self.bytes
 
     def emit(self) -> None:
-        """Emit all three parts."""
+        """Emit all three loops."""
         add, count = self.parts.add, self._number(self.pixels)
         zero, one = self._number(0), self._number(1)
         length = add(arith.SubiOp(self.parts.end, self.parts.start))
@@ -106,7 +106,7 @@ class _Line:
         return self.parts.add(arith.ConstantOp(IntegerAttr(number, IndexType())))
 
     def _place(self) -> SSAValue:
-        """The place of the part's first pixel in memory, in pixels, as far as lines ask for it."""
+        """Return the place of a part's first pixel, in pixels, as far as line alignment depends on it."""
         add = self.parts.add
         layout = memref.ExtractStridedMetaDataOp(self.out)
         pointer = add(memref.ExtractAlignedPointerAsIndexOp.get(self.out))

@@ -1,4 +1,4 @@
-"""`thread-arrays`: values that threads keep from one thread loop to the next are an array with a place for each thread.
+"""`thread-arrays`: give values that threads keep between thread loops a place per thread in an array.
 
     %sums = memref.alloca() : memref<4xf32, 5 : i64>
     scf.for %tx = ... { memref.store %v, %sums[%i] ... } {kernel.level = "thread_x"}
@@ -29,7 +29,7 @@ _LEVELS = ("thread_z", "thread_y", "thread_x")
 
 @dataclass(frozen=True)
 class ThreadArrays(ModulePass):
-    """Give the arrays of threads that stand outside of thread loops a place for every thread."""
+    """Extend the private arrays outside thread loops by a dimension for the thread."""
 
     name = "thread-arrays"
 
@@ -68,7 +68,7 @@ def _spread(array: memref.AllocaOp) -> None:
 
 
 def _threads_around(op: Operation) -> dict[str, scf.ForOp]:
-    """The thread loops around an operation, by level."""
+    """Return the thread loops around an operation, by level."""
     found: dict[str, scf.ForOp] = {}
     parent = op.parent_op()
     while parent is not None:
@@ -80,7 +80,7 @@ def _threads_around(op: Operation) -> dict[str, scf.ForOp]:
 
 
 def _move(op: Operation, old: SSAValue, new: SSAValue, loops: list[scf.ForOp | None]) -> None:
-    """Have a load or store of a thread's array take the thread's place in the new one."""
+    """Redirect a load or store of a private array to the thread's place in the new one."""
     block = op.parent_block()
     assert block is not None
     threads: list[SSAValue] = []

@@ -1,4 +1,4 @@
-"""`tile`: give every group its tile, threads and vector width (level 2 to level 3).
+"""`tile`: choose tile, threads and vector width of every group (level 2 to level 3).
 
 The search walks the tiling space (block, thread and serial levels; Anderson 2021) of every execution model, under the
 analytical cost on the light model (`execution/search.py`). A schedule that stands in the IR already is kept. `sizes`,
@@ -133,7 +133,7 @@ class Tile(ModulePass):
                 give(group, best, members)
 
     def _check_options(self) -> None:
-        """Raise PipelineError for options of a tile by hand where none is given."""
+        """Raise PipelineError for options of a manual tile if no tile is given."""
         if self.sizes:
             return
         defaults = {f.name: f.default for f in fields(self)}
@@ -145,7 +145,7 @@ class Tile(ModulePass):
             )
 
     def _check_shape(self) -> None:
-        """Raise PipelineError for a shape that no execution model has as its name."""
+        """Raise PipelineError unless the shape names an execution model."""
         if self.shape != AUTO:
             try:
                 model_named(self.shape)
@@ -174,7 +174,7 @@ class Tile(ModulePass):
             raise PipelineError(f"tile: group '{group.sym_name.data}': {error}", group) from error
 
     def _search(self, group: GroupOp, facts: GroupFacts, needs: dict[Kind, int]) -> list[Candidate]:
-        """All schedules that are compared, at least one."""
+        """Return all schedules to compare, at least one."""
         given = None if self.shape == AUTO else model_named(self.shape)
         shape = given.name if given is not None and isinstance(facts.definition, given.runs) else None
         try:
@@ -194,19 +194,19 @@ class Tile(ModulePass):
 
 
 def _in_memory(facts: GroupFacts) -> Hashable:
-    """Layout in memory of the functions that stages read and give, which a fingerprint leaves open."""
+    """Return the memory layout of the functions that stages read and yield, which a fingerprint omits."""
     nodes = facts.model.nodes
     ids = (i for id in facts.members for i in (id, *(a.producer for a in nodes[id].accesses)))
     return tuple(nodes[i].in_memory for i in ids)
 
 
 def give(group: GroupOp, best: Candidate, members: Sequence[int]) -> None:
-    """Write a schedule on a group; `members`: the nodes of its stages, or of the like group it was found for."""
+    """Write a schedule on a group; `members`: the nodes of its stages, or of the like group that was searched."""
     model_named(best.shape).apply(group, best, members)
 
 
 def explain(group: GroupOp, candidates: Sequence[Candidate]) -> None:
-    """Write on a group the cheapest schedule of each execution model, and how many of it were compared."""
+    """Record on a group the cheapest schedule of each execution model, and the number of candidates."""
     by_model: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         by_model.setdefault(candidate.shape, []).append(candidate)
@@ -223,12 +223,12 @@ def explain(group: GroupOp, candidates: Sequence[Candidate]) -> None:
 
 
 def exchanges(group: GroupOp) -> bool:
-    """Whether stages are computed once per block, which is so written before `promote-memory`."""
+    """Whether stages are computed once per block, as recorded before `promote-memory`."""
     return any(s.place is not None and s.place.where[0] is Level.Block for s in group.stages)
 
 
 def register_needs(group: GroupOp) -> dict[Kind, int]:
-    """The registers per thread that warp tiles of the group are known to need."""
+    """Return the registers per thread that warp tiles of the group are known to need."""
     found = group.attributes.get(REGISTER_NEEDS)
     if found is None:
         return {}
@@ -248,7 +248,7 @@ def register_needs(group: GroupOp) -> dict[Kind, int]:
 
 
 def add_register_need(group: GroupOp, registers: int) -> None:
-    """Note on a scheduled group that its warp tile needs so many registers per thread."""
+    """Record on a scheduled group the registers per thread that its warp tile needs."""
     assert group.schedule is not None
     need = DictionaryAttr(
         {
@@ -262,7 +262,7 @@ def add_register_need(group: GroupOp, registers: int) -> None:
 
 
 def _bounds(group: GroupOp) -> tuple[tuple[int, int] | None, ...]:
-    """The declared box of the function that a schedule tiles: the output, or an update's pure coordinates."""
+    """Return the declared box of the scheduled function: the output, or an update's pure coordinates."""
     op = group.output
     bounds = op.bounds.data if op.bounds is not None else (None,) * op.rank
     return bounds if isinstance(op, StageOp) else tuple(bounds[d] for d in op.pure_dims)

@@ -1,4 +1,4 @@
-"""Changes of groups that are tried on a copy of the pipeline, and kept where the cost model finds them cheaper."""
+"""Tentative changes of groups on a copy of the pipeline, kept if the cost model finds them cheaper."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ Change = Callable[[PipelineOp, GroupOp, GroupOp], None]
 
 
 def named(pipeline: PipelineOp, name: str) -> GroupOp:
-    """Find a group by name."""
+    """Return the group of this name."""
     return next(g for g in pipeline.body.block.ops if isinstance(g, GroupOp) and g.sym_name.data == name)
 
 
 @dataclass(frozen=True)
 class Trials:
-    """Tries changes for a target and a size of picture."""
+    """Try changes for a target and a picture size."""
 
     target: str
     extent: tuple[int, ...]
 
     def tried(self, pipeline: PipelineOp, producer: str, name: str, change: Change, *, always: bool) -> PipelineOp:
-        """The pipeline with a producer and a group made one, if the change pays; `always`: if a kernel can."""
+        """Return the pipeline with producer and group merged, if this is cheaper; `always`: if it is possible."""
         copy = pipeline.clone()
         block = pipeline.parent_block()
         assert block is not None

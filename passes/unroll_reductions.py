@@ -1,4 +1,4 @@
-"""`unroll-reductions`: a reduction over few points that are known is a stage that joins them one by one.
+"""`unroll-reductions`: unroll a reduction over few known points into a stage that combines them one by one.
 
     %s = img.update "s" (%x) over (%r in [%zero, %three]) of (%c = %s0 : ...) combine [add] {
       %v = img.read %in[%x + %r]
@@ -53,7 +53,7 @@ MOST_WEIGHTS = 32
 
 @dataclass(frozen=True)
 class UnrollReductions(ModulePass):
-    """Make stages of reductions over few points."""
+    """Unroll reductions over few points into stages."""
 
     name = "unroll-reductions"
     most: int = MOST_INSTRUCTIONS
@@ -79,7 +79,7 @@ class UnrollReductions(ModulePass):
 
 
 def known_points(update: UpdateOp) -> list[range] | None:
-    """The points of the domain per dimension, innermost first; None if they are not known, or do not all meet."""
+    """Return the points of the domain per dimension, innermost first; None unless known and written to one place."""
     positions = update.write_op.positions
     every_point = len(set(positions)) == len(positions) and all(p in update.pure for p in positions)
     if prints(update) or not every_point:
@@ -96,7 +96,7 @@ def known_points(update: UpdateOp) -> list[range] | None:
 
 
 def _is_window(update: UpdateOp, ranges: list[range]) -> bool:
-    """Whether all reads along its domain lie around the point, or are of one place for all points, as weights are.
+    """Whether all reads along the domain are near the point, or at one place for all points, as weights are.
 
     The first is at coordinates of the domain plus pure ones, the second at those of the domain alone. Of many weights
     an update's blocks load each for several rows at once, but not where a boundary moves x of what is converted.
@@ -122,7 +122,7 @@ def _is_window(update: UpdateOp, ranges: list[range]) -> bool:
 
 
 def _touches_elsewhere(update: UpdateOp, op: Operation) -> bool:
-    """Whether an op reads the functions themselves at another place than the one that is written, or does more."""
+    """Whether an op reads the functions at another place than the write, or has another effect."""
     if isinstance(op, ReadOp) and op.source in update.currents:
         return not update.write_op.is_at(op)
     return bool(op.regions)
@@ -134,13 +134,13 @@ def _number(value: SSAValue) -> int | None:
 
 
 def instructions_of_all(update: UpdateOp, ranges: list[range]) -> float:
-    """Instructions of all points."""
+    """Return the instructions of all points."""
     each = sum(instruction_cost(op) for op in update.body.block.ops) + len(update.olds)
     return each * math.prod(map(len, ranges))
 
 
 def _put_into_readers(stage: StageOp) -> None:
-    """Put the body where it is read, as part of the expressions that the reduction was written in."""
+    """Inline the body into its readers, as part of the expressions in which the reduction was written."""
     sites = read_sites(stage)
     for i, site in enumerate(sites or ()):
         inline_at(stage, site, move=i == len(sites or ()) - 1)
@@ -150,7 +150,7 @@ def _put_into_readers(stage: StageOp) -> None:
 
 
 def written_out_stage(update: UpdateOp, ranges: list[range]) -> StageOp:
-    """Put a stage in the place of an update."""
+    """Replace an update by an unrolled stage."""
     coordinates = {p: d for d, p in enumerate(update.write_op.positions)}
     block = Block(arg_types=[IndexType()] * update.rank)
     place: dict[SSAValue, SSAValue] = {}
@@ -184,7 +184,7 @@ def written_out_stage(update: UpdateOp, ranges: list[range]) -> StageOp:
 
 
 def _drop_unused(block: Block) -> None:
-    """Erase operations that a known choice has left without a reader."""
+    """Erase operations that a resolved choice has left unused."""
     for op in list(reversed(block.ops)):
         if not isinstance(op, YieldOp) and not any(r.uses for r in op.results):
             op.detach()
@@ -192,12 +192,12 @@ def _drop_unused(block: Block) -> None:
 
 
 def _points(ranges: list[range]) -> Iterator[tuple[int, ...]]:
-    """The points of the domain in order: the first dimension runs fastest."""
+    """Return the points of the domain in order: the first dimension runs fastest."""
     return (tuple(reversed(point)) for point in itertools.product(*reversed(ranges)))
 
 
 def _start(update: UpdateOp, number: int, block: Block) -> SSAValue | None:
-    """The old value of function `number` in the stage; None if joining it with another changes nothing."""
+    """Return the old value of function `number` in the stage; None if it is neutral."""
     return None if starts_neutral(update, number) else _read(update, number, block)
 
 
@@ -206,7 +206,7 @@ def _read(update: UpdateOp, number: int, block: Block) -> SSAValue:
 
 
 def _join(update: UpdateOp, body: UnrolledBody, so_far: list[SSAValue | None]) -> list[SSAValue | None]:
-    """Append one point of the domain; returns the functions' values then, None where nothing has been joined yet."""
+    """Append one point of the domain; return the functions' values, None where nothing has been combined yet."""
     for op in update.body.block.ops:
         if isinstance(op, WriteOp):
             return _written(update, op, body, so_far)
@@ -222,7 +222,7 @@ def _join(update: UpdateOp, body: UnrolledBody, so_far: list[SSAValue | None]) -
 def _written(
     update: UpdateOp, write: WriteOp, body: UnrolledBody, so_far: list[SSAValue | None]
 ) -> list[SSAValue | None]:
-    """Values of the functions when a point has been written."""
+    """Return the values of the functions after a point is written."""
     holds = 1 if write.predicate is None else body.number(write.predicate)
     if holds is not None and not holds:
         return so_far

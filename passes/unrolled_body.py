@@ -1,4 +1,4 @@
-"""The values of an update's body, copied into a stage point by point of its domain."""
+"""Copies of an update's body in a stage, point by point of its domain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilefuse.dialects.img.ops import ReadOp, UpdateOp
 
 
 class UnrolledBody:
-    """Copies of a body in `block`; values that depend on neither the domain nor the functions are copied once."""
+    """Copy a body into `block`; values independent of the domain and of the functions are copied once."""
 
     def __init__(self, update: UpdateOp, block: Block, place: dict[SSAValue, SSAValue]):
         self.block = block
@@ -27,26 +27,26 @@ class UnrolledBody:
                 self._changing.update(op.results)
 
     def begin(self, numbers: dict[SSAValue, int]) -> None:
-        """Go to a point, the coordinates of the domain being these numbers."""
+        """Move to the point with these coordinates of the domain."""
         self._at_point = {}
         self._numbers = numbers
 
     def set(self, value: SSAValue, copy: SSAValue) -> None:
-        """Let `copy` stand for `value`."""
+        """Map `value` to `copy`."""
         (self._at_point if value in self._changing else self._shared)[value] = copy
 
     def get(self, value: SSAValue) -> SSAValue:
-        """Find the copy of a value of the body."""
+        """Return the copy of a value of the body."""
         if value in self._numbers:
             return self._constant(IntegerAttr(self._numbers[value], IndexType()))
         return self._at_point.get(value) or self._shared.get(value, value)
 
     def number(self, value: SSAValue) -> int | None:
-        """The integer that a value is at this point, if it is known."""
+        """Return the integer value at this point, if it is known."""
         return self._numbers[value] if value in self._numbers else integer_constant(self.get(value))
 
     def append(self, op: Operation) -> None:
-        """Copy an operation of the body, if it is not there yet."""
+        """Copy an operation of the body unless it is there already."""
         if all(r in self._shared for r in op.results):
             return
         if isinstance(op, arith.SelectOp) and (chosen := self.number(op.cond)) is not None:
@@ -73,7 +73,7 @@ class UnrolledBody:
         return self._constants[value]
 
     def read(self, read: ReadOp) -> ReadOp:
-        """A read with the coordinates of the domain as numbers in its map, and computed indices that are known."""
+        """Copy a read, with domain coordinates and known computed indices as numbers in its map."""
         numbers = [self.number(v) for v in read.indices]
         kept = list(dict.fromkeys(v for v, number in zip(read.indices, numbers, strict=True) if number is None))
         dims = [

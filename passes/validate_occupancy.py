@@ -46,12 +46,12 @@ def _int(group: GroupOp, key: str) -> int | None:
 
 
 def _registers(group: GroupOp) -> int:
-    """Registers of a thread."""
+    """Return the registers of a thread."""
     return _int(group, "registers") or ASSUMED_REGISTERS
 
 
 def _threads(group: GroupOp) -> int:
-    """Threads of a block."""
+    """Return the threads of a block."""
     assert group.schedule is not None
     return math.prod(group.schedule.thread_counts)
 
@@ -87,7 +87,7 @@ class ValidateOccupancy(ModulePass):
                 mark_late_launches(groups, shared, on)
 
     def _validate(self, group: GroupOp, model: PipelineModel, on: Gpu | None) -> int:
-        """Check a group, or make its tile smaller; gives the bytes of shared memory that its blocks take on an SM."""
+        """Check a group, or shrink its tile; return the shared memory in bytes that its blocks take on an SM."""
         try:
             model_of(group).check(group, model)
         except NotFusable as error:
@@ -116,7 +116,7 @@ class ValidateOccupancy(ModulePass):
         return self.fix and group.sym_name.data not in self.keep
 
     def _smaller(self, group: GroupOp, model: PipelineModel, on: Gpu | None, *, single: bool) -> ScheduleAttr | None:
-        """Schedule to try next; None if there is none. `single`: there is but one problem."""
+        """Return the schedule to try next; None if there is none. `single`: there is only one problem."""
         if not self._may_change(group):
             return None
         execution, spilled = model_of(group), _int(group, "spill_bytes")
@@ -135,7 +135,7 @@ class ValidateOccupancy(ModulePass):
         return model_of(group).none_smaller
 
     def _too_long(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> list[str]:
-        """Say so where more code is written out than a compiler takes a reasonable time for.
+        """Report code that is unrolled beyond a reasonable compile time.
 
         No problem where `fix` has nothing smaller: the compiler takes its time then, but the pipeline compiles.
         """

@@ -1,4 +1,4 @@
-"""`verify-dominance`: check that each value is defined before it is used, which xDSL's verifier does not.
+"""`verify-dominance`: check that each value is defined before it is used, which xDSL's verifier does not check.
 
 `pipeline-opt` makes this check after each pass; the pass is for pipelines that other tools run.
 """

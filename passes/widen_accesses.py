@@ -1,4 +1,4 @@
-"""`widen-accesses`: a loop over narrow pixels that computes in wider numbers takes several of them as one number.
+"""`widen-accesses`: load and store several narrow pixels as one number in loops that compute in wider numbers.
 
     scf.for %x = %a to %b {                       scf.for %k = 0 to (%b - %a) / 2 {
       %p = memref.load %in[%x] : i8                 %w = (vector.load %in[%a + 2 * %k] : vector<2xi8> as i16)
@@ -47,7 +47,7 @@ _EXTENSIONS = (arith.ExtUIOp, arith.ExtSIOp, arith.UIToFPOp, arith.SIToFPOp)
 
 @dataclass(frozen=True)
 class WidenAccesses(ModulePass):
-    """Load and store several narrow pixels as one number, where all of a loop computes in such numbers."""
+    """Load and store several narrow pixels as one number, where a loop computes only in wide enough numbers."""
 
     name = "widen-accesses"
 
@@ -58,7 +58,7 @@ class WidenAccesses(ModulePass):
 
 
 def lanes_of(loop: scf.ForOp) -> tuple[int, IntegerType] | None:
-    """Find how many pixels one number takes, and the type of such numbers; None where the loop is to stay as it is."""
+    """Find how many pixels one number holds, and its type; None if the loop is to stay unchanged."""
     ops, x = list(loop.body.block.ops)[:-1], loop.body.block.args[0]
     if loop.results or integer_constant(loop.step) != 1 or not _is_plain(ops):
         return None
@@ -80,13 +80,13 @@ _KEPT_WIDE = (arith.MaxSIOp, arith.MaxUIOp, arith.MinSIOp, arith.MinUIOp, math.A
 
 
 def _is_narrowed(ops: Sequence[Operation], lanes: int) -> bool:
-    """Whether compilers see where half the width would do, of bytes in numbers of 32 bits: GCC does in sums."""
+    """Whether the compiler narrows the computation itself: GCC does so in 32-bit sums of bytes."""
     floats = any(isinstance(v.type, Float32Type) for op in ops for v in op.results)
     return lanes == MOST_LANES and not floats and not any(isinstance(op, _KEPT_WIDE) for op in ops)
 
 
 def _is_plain(ops: Sequence[Operation]) -> bool:
-    """Whether these load, compute, and then store."""
+    """Whether a loop loads, computes, and then stores."""
     stores = [isinstance(op, memref.StoreOp) for op in ops]
     first = stores.index(True) if True in stores else len(ops)
     return (
@@ -100,7 +100,7 @@ def _is_plain(ops: Sequence[Operation]) -> bool:
 
 
 def _pixel(op: Operation) -> Attribute | None:
-    """The type that an access loads or stores."""
+    """Return the type that an access loads or stores."""
     if isinstance(op, memref.LoadOp | memref.StoreOp):
         assert isinstance(op.memref.type, MemRefType)
         found: Attribute = op.memref.type.element_type
@@ -109,7 +109,7 @@ def _pixel(op: Operation) -> Attribute | None:
 
 
 def _width(type: Attribute | None) -> int | None:
-    """Bits of a number; None for any other type."""
+    """Return the bits of a number; None for any other type."""
     if isinstance(type, IntegerType):
         return int(type.width.data)
     return 32 if isinstance(type, Float32Type) else 64 if isinstance(type, Float64Type) else None
@@ -122,7 +122,7 @@ def _pixels(op: Operation, x: SSAValue) -> bool:
 
 
 def _is_number(op: Operation, type: Attribute, narrow: set[int | None]) -> bool:
-    """Whether a result is computed with, not a place, a truth, a pixel or a constant."""
+    """Whether a result is a computed number: no place, truth value, pixel or constant."""
     return not isinstance(type, IndexType) and type != i1 and not (
         isinstance(op, memref.LoadOp | arith.ConstantOp)
         or (isinstance(op, arith.TruncIOp) and _width(type) in narrow and _is_stored(op))
@@ -134,7 +134,7 @@ def _is_stored(op: Operation) -> bool:
 
 
 def _is_widened(op: Operation, x: SSAValue) -> bool:
-    """Whether an operation has a form of several pixels."""
+    """Whether an operation has a form for several pixels."""
     if isinstance(op, memref.LoadOp):
         if not _pixels(op, x):
             return True
@@ -154,7 +154,7 @@ def _is_side_by_side(op: memref.LoadOp | memref.StoreOp, x: SSAValue) -> bool:
 
 
 class _Widened:
-    """Emits the loop of wider numbers in front of one of narrow pixels, which is left the rest."""
+    """Emit the loop of wide numbers before the loop of narrow pixels, which keeps the remainder."""
 
     def __init__(self, loop: scf.ForOp, lanes: int, number: IntegerType):
         self.loop, self.lanes, self.number = loop, lanes, number
@@ -170,7 +170,7 @@ class _Widened:
         """Each value, as the first pixel has it."""
 
     def emit(self) -> None:
-        """Both loops."""
+        """Emit both loops."""
         loop, outside = self.loop, self.loop.parent
         assert outside is not None
         zero, one, lanes = (arith.ConstantOp(IntegerAttr(n, IndexType())) for n in (0, 1, self.lanes))
@@ -209,7 +209,7 @@ class _Widened:
         return op.results[0]
 
     def _lane(self, lane: int, at: SSAValue) -> dict[SSAValue, SSAValue]:
-        """One pixel's operations but stores; the copy of each value."""
+        """Copy one pixel's operations except stores; return the copy of each value."""
         values: dict[SSAValue, SSAValue] = {(x := self.loop.body.block.args[0]): at}
         self.first = values if lane == 0 else self.first
         for op in list(self.loop.body.block.ops)[:-1]:
@@ -235,7 +235,7 @@ class _Widened:
         return self._add(arith.ConstantOp(IntegerAttr(number, self.number)))
 
     def _extended(self, op: Operation, load: memref.LoadOp, lane: int) -> SSAValue:
-        """Number that an operation makes of a pixel, which may lie in one that another access loads."""
+        """Return the number that an operation makes of a pixel, which may be part of another access's word."""
         if load not in self.columns:
             self.columns[load] = terms_and_offset(load.indices[-1], self.loop.body.block)
         terms, column = self.columns[load]
@@ -255,7 +255,7 @@ class _Widened:
         return self._add(vector.ExtractOp(word, [0], self.number))
 
     def _pixel(self, extension: Operation, word: SSAValue, lane: int) -> SSAValue:
-        """One pixel of a word, as the operation makes a number of it."""
+        """Extract one pixel of a word, converted as the operation converts it."""
         above = (self.lanes - 1 - lane) * self.bits
         if isinstance(extension, arith.ExtSIOp | arith.SIToFPOp):
             up = self._add(arith.ShLIOp(word, self._constant(above))) if above else word
@@ -286,7 +286,7 @@ class _Widened:
 
 
 def greatest_unsigned(value: SSAValue, type: IntegerType, known: dict[SSAValue, int] | None = None) -> int:
-    """The most that a number without a sign may be, as far as the operations say. `known`: of values found before."""
+    """Return an upper bound of an unsigned number, from its operations. `known` caches bounds of values."""
     known = {} if known is None else known
     if value not in known:
         known[value] = _greatest_of(value, type, known)
