@@ -71,3 +71,64 @@ img.pipeline @nothing_in_a_box {
 // CHECK-NEXT:    %[[K:.+]] = img.read %k0[%[[X]]] : !img.func<1xf32>
 // CHECK-NEXT:    img.yield %[[H]], %[[K]] : i32, f32
 // CHECK:       img.return "h" = %h1 : !img.func<1xsi32>, "k" = %k1 : !img.func<1xf32>
+
+// -----
+
+// Identities of integers: with an absorbing or a neutral element on either side, or twice the same operand.
+
+img.pipeline @identities {
+  %i = img.input "i" : !img.func<1xui8>
+  %j = img.input "j" : !img.func<1xsi16>
+  %r:5 = img.stage "r" (%x) -> (ui8, ui8, ui8, si16, si16) {
+    %u = img.read %i[%x] : !img.func<1xui8>
+    %s = img.read %j[%x] : !img.func<1xsi16>
+    %ones = arith.constant -1 : i8
+    %none = arith.constant 0 : i8
+    %least = arith.constant -32768 : i16
+    %most = arith.constant 32767 : i16
+    %a = arith.ori %ones, %u : i8
+    %b0 = arith.andi %u, %ones : i8
+    %b1 = arith.minui %ones, %b0 : i8
+    %b2 = arith.maxui %b1, %none : i8
+    %b = arith.andi %b2, %u : i8
+    %c = arith.minui %u, %none : i8
+    %d0 = arith.minsi %s, %most : i16
+    %d = arith.maxsi %d0, %least : i16
+    %e = arith.maxsi %s, %most : i16
+    img.yield %a, %b, %c, %d, %e : i8, i8, i8, i16, i16
+  }
+  img.return "a" = %r#0 : !img.func<1xui8>, "b" = %r#1 : !img.func<1xui8>, "c" = %r#2 : !img.func<1xui8>, "d" = %r#3 : !img.func<1xsi16>, "e" = %r#4 : !img.func<1xsi16>
+}
+
+// CHECK-LABEL: img.pipeline @identities
+// CHECK:       img.yield %ones, %u, %none, %s, %most : i8, i8, i8, i16, i16
+
+// -----
+
+// Of one bit, true is the least signed number. Others stay: elements of other operations.
+
+img.pipeline @signs {
+  %i = img.input "i" : !img.func<1xui8>
+  %r = img.stage "r" (%x) -> ui8 {
+    %u = img.read %i[%x] : !img.func<1xui8>
+    %ones = arith.constant -1 : i8
+    %sign = arith.constant -128 : i8
+    %true = arith.constant true
+    %false = arith.constant false
+    %p = arith.cmpi ult, %u, %sign : i8
+    %q = arith.maxsi %p, %true : i1
+    %t = arith.minsi %p, %false : i1
+    %o = arith.xori %q, %t : i1
+    %a = arith.minsi %u, %ones : i8
+    %b = arith.ori %a, %sign : i8
+    %c = arith.select %o, %b, %a : i8
+    img.yield %c : i8
+  }
+  img.return "r" = %r : !img.func<1xui8>
+}
+
+// CHECK-LABEL: img.pipeline @signs
+// CHECK:       %p = arith.cmpi ult
+// CHECK-NEXT:  %o = arith.xori %p, %p : i1
+// CHECK-NEXT:  %a = arith.minsi %u, %ones : i8
+// CHECK-NEXT:  %b = arith.ori %a, %sign : i8
