@@ -1,4 +1,4 @@
-"""Execution models: how the kernel of a group is laid out on blocks, warps and threads; a folder each."""
+"""Execution models, a folder each: the mapping of a group's kernel to blocks, warps and threads."""
 
 if __name__ != "tilefuse.execution":
     raise ImportError("import this package as tilefuse.execution")

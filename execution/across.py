@@ -1,4 +1,4 @@
-"""Reads across rows, as a transposition has them: neighbours along x read different rows.
+"""Detection of reads across rows, as in a transposition: neighbours along x read different rows.
 
 On a CPU their cost says how wide a tile is whose rows share lines of the cache; on a GPU the loads of a warp's lanes
 lie in as many lines.
@@ -24,18 +24,18 @@ cache."""
 
 
 def across_cost(node: Node, members: Collection[int], width: int) -> float:
-    """Instructions of a point that wait for elements of lines that have left the first cache."""
+    """Return the instructions per point spent waiting for cache lines that the L1 cache has evicted."""
     if width <= ACROSS_WIDTH:
         return 0.0
     return ACROSS_COST * reads_across(node, members)
 
 
 def reads_across(node: Node, members: Collection[int]) -> int:
-    """Reads of memory whose neighbours along x lie in different rows of the function that is read."""
+    """Return the reads from memory whose neighbours along x lie in different rows of the source."""
     return sum(access.producer not in members and is_across(access) for access in node.hull)
 
 
 def is_across(access: Access) -> bool:
-    """Whether neighbours along x read different rows of the function that is read."""
+    """Whether neighbours along x read different rows of the source."""
     by_x = [isinstance(i, Index) and i.var == 0 for i in access.indices]
     return any(by_x) and not by_x[0]

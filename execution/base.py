@@ -1,4 +1,4 @@
-"""The door of an execution model: all that passes and the runtime ask one for.
+"""Interface of an execution model: all that passes and the runtime call.
 
 A model says how a group's kernel is laid out on blocks, warps and threads. It is a folder of `execution/` (or a package
 outside tilefuse) with one subclass of `ExecutionModel`, and a row in `execution/rows.py` (or an entry point).
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ByHand:
-    """A tile as the options of `tile` give it, of as many dimensions as the group's output has."""
+    """A tile set by the options of `tile`, with as many dimensions as the group's output."""
 
     sizes: Sequence[int]
     threads: Sequence[int]
@@ -48,7 +48,7 @@ class ByHand:
 
 @dataclass(frozen=True)
 class Needs:
-    """Memory that a block takes, and the stage that takes most of it."""
+    """Memory that a block needs, and the stage that needs most of it."""
 
     bytes: int
     largest: str
@@ -58,7 +58,7 @@ class Needs:
 
 @dataclass(frozen=True)
 class Code:
-    """Operations that are written out for a thread, about, and the stage that has most of them."""
+    """Estimated number of unrolled operations per thread, and the stage with most of them."""
 
     operations: int
     longest: str
@@ -68,7 +68,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Spill:
-    """Figures that a compiler reports of a kernel whose registers spill."""
+    """Compiler figures of a kernel whose registers spill."""
 
     registers: int
     """Per thread, as given."""
@@ -79,12 +79,12 @@ class Spill:
 
 
 def group_error(group: GroupOp, message: object) -> PipelineError:
-    """The error that names a group, at its place."""
+    """Return an error that names a group, at its location."""
     return PipelineError(f"group '{group.sym_name.data}': {message}", group)
 
 
 class ExecutionModel(ABC):
-    """One way to run a group as a kernel. Objects hold nothing: there is one of each class."""
+    """One way to run a group as a kernel. Models are stateless: each class has one object."""
 
     name: ClassVar[str]
     """In the text of schedules, `#schedule.<name>`, and of `tile{shape=...}`."""
@@ -120,7 +120,7 @@ class ExecutionModel(ABC):
     # --- choosing one (`tile`, `group-stages`)
 
     def why_not(self, facts: GroupFacts) -> str | None:
-        """Why the group cannot run so, in one sentence; None if it can. Checks stages and stores, then `legal`."""
+        """Explain in one sentence why the group cannot run so; None if it can. Checks stages, stores and `legal`."""
         if not isinstance(facts.definition, self.runs):
             return f"{self.name} runs {'stages, not an update' if self.runs is StageOp else 'an update, not stages'}"
         beside = [facts.model.nodes[id].name for id in facts.beside]
@@ -132,7 +132,7 @@ class ExecutionModel(ABC):
         )
 
     def _why_no_tables(self, model: PipelineModel, members: Sequence[int]) -> str | None:
-        """Why a group whose stages read others where data say cannot run so; None if it can, or if none does."""
+        """Explain why a group with data-dependent reads of its own stages cannot run so; None if it can or has none."""
         from tilefuse.analysis.tables import looked_up
 
         if self.holds_tables or not (tables := looked_up(model, members)):
@@ -144,12 +144,12 @@ class ExecutionModel(ABC):
         )
 
     def holds_starts(self, update: UpdateOp) -> bool:
-        """Whether a thread can hold all points that a pure coordinate of an update leads to, and compute their initial
-        values itself: `group-updates` then leaves these to it."""
+        """Whether a thread can hold all points of a pure coordinate of an update and compute their initial values, so
+        that `group-updates` need not store them."""
         return False
 
     def computes_too_little(self, beside: Sequence[str], *, steps: bool) -> str | None:
-        """Why a group with stages of these names beside its update cannot run so, in one sentence; None if it can.
+        """Explain in one sentence why stages of these names cannot be computed beside the update; None if they can.
 
         `steps`: whether there are stages that each step of the update computes.
         """
@@ -160,7 +160,7 @@ class ExecutionModel(ABC):
         return f"{self.name} computes an update alone, and '{beside[0]}' stands beside it; give it a group of its own"
 
     def stores_too_little(self, stored: Sequence[str]) -> str | None:
-        """Why a group that stores the stages of these names cannot run so, in one sentence; None if it can."""
+        """Explain in one sentence why a group that stores stages of these names cannot run so; None if it can."""
         if self.stores_several or len(stored) < 2:
             return None
         others = ", ".join(f"'{name}'" for name in stored[:-1])
@@ -171,94 +171,93 @@ class ExecutionModel(ABC):
 
     @abstractmethod
     def legal(self, facts: GroupFacts) -> str | None:
-        """Why the model cannot run a group with operations that it runs, in one sentence; None if it can."""
+        """Explain in one sentence why a group of supported operations is illegal for the model; None if it is legal."""
 
     @abstractmethod
     def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
-        """The schedules worth comparing, with their cost; none for a group that is not legal, or fits none.
+        """Return the schedules worth comparing, with their cost; none if the group is illegal, or no schedule fits.
 
         Raises NotFusable for a group that no model can run.
         """
 
     @abstractmethod
     def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> ScheduleAttr:
-        """The schedule that options describe. Raises NotFusable or VerifyException where it is none."""
+        """Return the schedule that options describe. Raises NotFusable or VerifyException if they are invalid."""
 
     @abstractmethod
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
-        """Write a candidate on a group. `members`: the nodes of its stages, or of the stages of the like group that the
-        candidate was found for."""
+        """Write a candidate on a group. `members`: node ids of its stages, or of the similar group searched."""
 
     # --- where stages live (`promote-memory`)
 
     def stage_inputs(self, group: GroupOp, model: PipelineModel) -> bool:
-        """Make stages of inputs that are read at several places; whether there are any. May raise NotFusable."""
+        """Copy inputs that are read at several places to stages; return whether there are any. May raise NotFusable."""
         return False
 
     def place(self, group: GroupOp, model: PipelineModel) -> Mapping[StageOp, PlaceAttr]:
-        """The place of every stage but the output, of a group of several. May raise NotFusable."""
+        """Return the place of every stage except the output, for a group of several. May raise NotFusable."""
         return {}
 
     # --- whether it fits (`validate-occupancy`)
 
     def check_places(self, group: GroupOp, model: PipelineModel) -> None:
-        """Raise PipelineError, at the stage, for places, perhaps written by hand, that cannot be lowered."""
+        """Raise PipelineError, at the stage, for places (perhaps set by hand) that cannot be lowered."""
         from tilefuse.execution.places import check_places
 
         check_places(group, self.places)
 
     def check(self, group: GroupOp, model: PipelineModel) -> None:
-        """Raise PipelineError, or NotFusable, for a schedule that cannot be lowered."""
+        """Raise PipelineError or NotFusable for a schedule that cannot be lowered."""
         self.check_places(group, model)
         if not self.holds_tables and issubclass(self.runs, StageOp):
             if (reason := self._why_no_tables(model, [model.node_of[s.funcs[0]] for s in group.tiled])) is not None:
                 raise group_error(group, reason)
 
     def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
-        """Shared memory that a block takes on a GPU."""
+        """Return the shared memory of a block on a GPU."""
         return Needs(0, group.sym_name.data)
 
     def stack_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
-        """Memory on the stack that a tile's arrays take on a CPU."""
+        """Return the stack memory of a tile's arrays on a CPU."""
         return self.shared_memory(group, model)
 
     @abstractmethod
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
-        """Count the operations written out for a thread. `warps`: whether the machine has any."""
+        """Count the unrolled operations per thread. `warps`: whether the machine has warps."""
 
     def smaller(self, group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
-        """The next smaller schedule; None if there is none."""
+        """Return the next smaller schedule; None if there is none."""
         return None
 
     def fewer_registers(self, group: GroupOp, spill: Spill) -> ScheduleAttr | None:
-        """The schedule with more registers for a thread, or fewer values for it to hold, if it may end its spilling."""
+        """Return a schedule with more registers per thread, or fewer live values, if it may end spilling."""
         return None
 
     # --- lowering (`lower-groups` and below)
 
     @abstractmethod
     def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
-        """Blocks of a launch along x, y and z; `boxes`: the computed box of each of the group's functions."""
+        """Return the blocks of a launch along x, y and z; `boxes`: the computed box of each function."""
 
     @abstractmethod
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
-        """The functions of the kernel, callees first. May raise NotFusable.
+        """Emit the functions of the kernel, callees first. May raise NotFusable.
 
         `differing`: functions whose rows start where vectors may in some of the launches that one kernel serves.
         """
 
     def workspaces(self, group: GroupOp) -> Sequence[Workspace]:
-        """Memory that the kernel uses beside its functions; the kernel's last arguments."""
+        """Return the workspaces of the kernel, which are its last arguments."""
         return ()
 
     def reorders(self, group: GroupOp) -> bool:
-        """Whether terms of the group's update are joined in another order than the domain's, and one could tell."""
+        """Whether the kernel combines an update's terms in another order than the domain's, with other results."""
         return False
 
     def dynamic_shared(self, group: GroupOp) -> int:
-        """Bytes of shared memory that a launch asks for: the bytes of the kernel's array marked `kernel.dynamic`."""
+        """Return the bytes of dynamic shared memory of a launch: the size of the array marked `kernel.dynamic`."""
         return 0
 
     def lowering_passes(self, *, warps: bool) -> list[ModulePass]:
-        """Passes that lower the functions of `emit` to standard dialects. `warps`: whether the machine has any."""
+        """Return the passes that lower the functions of `emit`. `warps`: whether the machine has warps."""
         return []

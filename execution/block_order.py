@@ -1,4 +1,4 @@
-"""The order of a grid's blocks: tiles that load equal points begin one after the other, while caches have them."""
+"""Launch order of a grid's blocks: tiles that load the same points start one after the other, for cache reuse."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tilefuse.lowering.stored import follow_of
 
 
 def deep_first(group: GroupOp, model: PipelineModel) -> bool:
-    """Whether tiles behind one another, in the dimensions from the third on, begin before tiles beside one another.
+    """Whether tiles adjacent in dimension 2 or higher start before tiles adjacent in x or y.
 
     So where they load the same points: at least half of the bytes that a point reads are of functions whose coordinates
     do not follow those dimensions. Elsewhere tiles beside one another come first, which share what lies between them.
@@ -29,12 +29,12 @@ def deep_first(group: GroupOp, model: PipelineModel) -> bool:
 
 
 def deep_dimensions(bounds: Sequence[tuple[int, int] | None], tile: Sequence[int]) -> set[int]:
-    """The dimensions from the third on of which a tile has not all points."""
+    """Return the dimensions from the third on that a tile does not cover wholly."""
     return {d for d in range(2, len(tile)) if (b := bounds[d]) is None or b[1] > tile[d]}
 
 
 def loaded_alike(model: PipelineModel, follow: Mapping[int, Sequence[Follow]], deep: Collection[int]) -> set[int]:
-    """The functions of which tiles behind one another load equal points; none where these are too few of all.
+    """Return the functions whose loads tiles adjacent in dimension 2 share; none if they are too few of all.
 
     What follows x alone, or y alone, is so small that caches keep it in any order.
     """

@@ -1,4 +1,4 @@
-"""The share of a picture in which a group's tiles meet no boundary condition, and store all that the group stores.
+"""Share of a picture in interior tiles, in which no boundary applies and all stores are inside.
 
 A tile elsewhere runs the version for borders with all of its stages. Mostly few tiles do, at the edges; but readers
 that scale, mirror or shift far leave much of the picture beyond the boundaries of what they read, and so do boundaries
@@ -28,7 +28,7 @@ _Range = tuple[Fraction, Fraction]
 
 
 def interior_share(facts: GroupFacts) -> float:
-    """Return the share of a group's points in whose tiles no boundary is met, edges of the picture aside."""
+    """Return the share of a group's points in tiles without an active boundary, picture edges aside."""
     facts = replace(facts, far=True)
     inside = [_range(facts, d, n) for d, n in enumerate(facts.box)]
     for dim, (first, end) in _insides(facts):
@@ -41,14 +41,14 @@ def interior_share(facts: GroupFacts) -> float:
 
 
 def _range(facts: GroupFacts, dim: int, points: Fraction | int) -> _Range:
-    """Return the range of so many points of the output, from the first one on."""
+    """Return the range of `count` output points from `first`."""
     declared = facts.bounds[dim]
     first = Fraction(declared[0] if declared is not None else 0)
     return first, first + points
 
 
 def _insides(facts: GroupFacts) -> Iterator[tuple[int, _Range]]:
-    """Yield dimensions of the box, and ranges along each in which some stage meets no boundary."""
+    """Yield output dimensions, and for each a range of points in which a stage meets no boundary."""
     for id in facts.stored:
         for follow, extent in zip(facts.follow[id], facts.own_box(id), strict=True):
             if follow.dim is not None:
@@ -61,7 +61,7 @@ def _insides(facts: GroupFacts) -> Iterator[tuple[int, _Range]]:
 
 
 def _of_reader(box: tuple[int, int], index: Index) -> _Range:
-    """Return the range of a reader's coordinate for which it reads from `box[0]` to before `box[1]`."""
+    """Return the range of a reader's coordinate that reads from `box[0]` to before `box[1]`."""
     bounds = [Fraction(at * index.den - index.offset, index.num) for at in box]
     if index.num > 0:
         first, end = map(math.ceil, bounds)
@@ -71,13 +71,13 @@ def _of_reader(box: tuple[int, int], index: Index) -> _Range:
 
 
 def _of_output(inside: _Range, follow: Follow) -> _Range:
-    """Return the range of the output's coordinate for a range of a stage's, which follows it."""
+    """Convert a range of a stage's coordinate to the output's, which it follows."""
     first, end = (at / follow.ratio for at in inside)
     return (first, end) if first <= end else (end, first)
 
 
 def _bounded(facts: GroupFacts, access: Access) -> Iterator[tuple[int, _Range]]:
-    """Yield coordinates of a reader, and the range of each for which the access lies inside of its boundaries."""
+    """Yield a reader's coordinates, with the range of each in which an access lies inside its boundaries."""
     for op in behind_boundaries(access.source)[1]:
         for dim, box in _boxes(op, facts).items():
             index = access.indices[dim]
@@ -86,7 +86,7 @@ def _bounded(facts: GroupFacts, access: Access) -> Iterator[tuple[int, _Range]]:
 
 
 def _boxes(op: BoundaryOp, facts: GroupFacts) -> dict[int, tuple[int, int]]:
-    """Return per dimension that a boundary continues the coordinates from which to which it does not."""
+    """Return, per continued dimension, the half-open range inside a boundary's box."""
     try:
         spans = boundary_box(op, NominalSizes(facts.extent))
     except PipelineError:  # which whoever calls the program is told

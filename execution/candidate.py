@@ -1,4 +1,4 @@
-"""A schedule that the search compares, and its predicted time."""
+"""Candidate schedules of the search, with their predicted time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class Wishes:
-    """Requests to the search, beside the cheapest schedule."""
+    """Requests to the search besides the lowest predicted time."""
 
     shape: str | None = None
     """The execution model, by name; None for any."""
@@ -57,19 +57,19 @@ class Candidate:
     """Blocks per multiprocessor that there should be registers for; 0 to leave it to the compiler."""
 
     def by_itself(self, alone: bool) -> Candidate:
-        """The candidate for a group that is all of its pipeline, or not: results of other groups are in the cache."""
+        """Return the candidate for a group with or without other groups, whose results may be in the cache."""
         return self
 
     def discounted(self, share: float) -> Candidate:
-        """The candidate with a share of its time taken off, for comparison with candidates that are less known."""
+        """Return the candidate with a discount on its time, as a handicap for less certain predictions."""
         return replace(self, microseconds=self.microseconds * (1.0 - share))
 
     @property
     def kind(self) -> Kind:
-        """Key by which the need of registers is noted."""
+        """Key under which register needs are recorded."""
         return (self.shape, self.tile, self.threads, self.vector, self.exchanges)
 
     @property
     def exchanges(self) -> bool:
-        """Whether stages are computed once per block: of a warp tile, rows go from warp to warp then."""
+        """Whether stages are computed once per block; in a warp tile, warps then exchange rows."""
         return any(p.level is Level.Block for p in self.places.values())

@@ -1,4 +1,4 @@
-"""The budget of written-out code: schedules whose kernels a compiler would take too long for are refused."""
+"""Limit on unrolled code: schedules that would take a compiler too long are refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tilefuse.execution.written_out import MOST_WRITTEN_OUT
 
 
 def too_long(group: GroupOp, model: PipelineModel, *, warps: bool) -> str | None:
-    """Say that more code is written out than a compiler takes a reasonable time for; None if it is not.
+    """Explain that a schedule unrolls more code than compiles in reasonable time; None if it does not.
 
     `warps`: whether the machine has warps.
     """
@@ -27,7 +27,7 @@ def _problem(code: Code) -> str:
 
 
 def check_length(group: GroupOp, model: PipelineModel, *, warps: bool) -> None:
-    """Raise PipelineError for a schedule of too much code that `validate-occupancy` has not seen."""
+    """Raise PipelineError for a schedule of too much code that bypassed `validate-occupancy`."""
     if group.schedule is None or "occupancy" in group.attributes:
         return
     try:

@@ -1,4 +1,4 @@
-"""Iteration space of a kernel's tiles: the box in the anchor's coordinates, from the boxes of the stored functions."""
+"""Iteration space of a kernel's tiles: the box in anchor coordinates that covers the boxes of the stored functions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tilefuse.lowering.stored import Stored
 
 
 def first_covered(e: Emitter, stored: Sequence[Stored], outputs: Sequence[KernelBuffer], dim: int) -> Num:
-    """The least coordinate of the anchor along `dim` that has a point to be stored."""
+    """Return the first anchor coordinate along `dim` with a point to store."""
     first: Num = outputs[stored[0].first].mins[dim]
     for s in stored[1:]:
         if (d := _along(s, dim)) is not None:
@@ -21,7 +21,7 @@ def first_covered(e: Emitter, stored: Sequence[Stored], outputs: Sequence[Kernel
 
 
 def end_covered(e: Emitter, stored: Sequence[Stored], outputs: Sequence[KernelBuffer], dim: int) -> Num:
-    """The coordinate behind the greatest one of the anchor along `dim` that has a point to be stored."""
+    """Return the coordinate after the last anchor coordinate along `dim` with a point to store."""
     out = outputs[stored[0].first]
     end = e.add(out.mins[dim], out.extent(dim, e))
     for s in stored[1:]:
@@ -33,5 +33,5 @@ def end_covered(e: Emitter, stored: Sequence[Stored], outputs: Sequence[KernelBu
 
 
 def _along(stored: Stored, dim: int) -> int | None:
-    """The dimension of a stage that follows the tile along `dim`; None along one that is not tiled."""
+    """Return the dimension of a stage that follows the tile along `dim`; None if none is tiled along it."""
     return next((d for d, f in enumerate(stored.follow) if f.dim == dim), None)

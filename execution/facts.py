@@ -1,4 +1,4 @@
-"""Facts of a group before it has a schedule, from which an execution model chooses."""
+"""Facts about an unscheduled group, from which execution models choose schedules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HALO = 1.25
 
 
 def nominal_extent(extent: Sequence[int], machine: Machine) -> tuple[int, ...]:
-    """The picture that costs are computed for.
+    """Return the picture size for which costs are computed.
 
     On a CPU dimensions after x and y that nobody told or declared count as a point: its constants were chosen so.
     """
@@ -35,7 +35,7 @@ def nominal_extent(extent: Sequence[int], machine: Machine) -> tuple[int, ...]:
 def nominal_box(
     model: PipelineModel, output: int, extent: Sequence[int], *, planes: bool = False, far: bool = False
 ) -> tuple[int, ...]:
-    """The extents that costs are computed for: declared ones, else a picture's, or the needed ones, if less.
+    """Return the extents for which costs are computed: declared ones, else the picture's, cut to the needed ones.
 
     `far`: what is needed counts too if it is more than a halo larger. `planes`: dimensions that `extent` does not tell
     count as what is needed; else as a point, as the models of updates have it, which were fitted so.
@@ -70,13 +70,13 @@ class UpdateWork:
 
     @property
     def steps(self) -> int:
-        """Points of the domain."""
+        """Number of points of the domain."""
         return math.prod(self.domain)
 
 
 @dataclass(frozen=True)
 class GroupFacts:
-    """Stages, or an update, that are to be one kernel, by their nodes in the light model."""
+    """The stages, or the update, of one kernel, as nodes of the light model."""
 
     model: PipelineModel
     members: Sequence[int]
@@ -97,7 +97,7 @@ class GroupFacts:
 
     @classmethod
     def of(cls, group: GroupOp, model: PipelineModel, extent: Sequence[int] = ()) -> GroupFacts:
-        """The facts of a group that stands in the IR."""
+        """Collect the facts of a group in the IR."""
         output = model.node_of[group.output.funcs[0]]
         if group.steps and group.update is not None:
             steps = [model.node_of[s.funcs[0]] for s in group.steps]
@@ -114,7 +114,7 @@ class GroupFacts:
 
     @cached_property
     def tables(self) -> Mapping[int, int]:
-        """The members that others read where data say, each with one of these."""
+        """The members that others read at data-dependent places, each with one such reader."""
         return looked_up(self.model, self.members)
 
     @property
@@ -126,13 +126,13 @@ class GroupFacts:
 
     @cached_property
     def update(self) -> UpdateFacts:
-        """The update of a group that holds one."""
+        """The update of the group, if it has one."""
         assert isinstance(self.definition, UpdateOp)
         return UpdateFacts(self.definition)
 
     @cached_property
     def update_work(self) -> UpdateWork:
-        """The work of a group that holds an update."""
+        """The work of the group's update."""
         op = self.update.update
         needed = self.model.nodes[self.output].needed or nominal_extents((None,) * op.rank, self.extent)
         points = nominal_domain(op, needed, self.extent)
@@ -145,7 +145,7 @@ class GroupFacts:
 
     @property
     def why_not_by_points(self) -> str | None:
-        """Why points of an update are not finished one by one, in one sentence, if stages beside it need this."""
+        """Explain in one sentence why an update's points are not final one by one, if stages beside it need this."""
         op = self.update.update
         if self.beside and len(op.pure) != op.rank:
             return "a stage stands beside it, and not all its dimensions are pure coordinates"
@@ -153,12 +153,12 @@ class GroupFacts:
 
     @property
     def starts_alone(self) -> bool:
-        """Whether the stage that gives an update's old functions is all that stands beside it."""
+        """Whether the stage that gives an update's old functions is the only one beside it."""
         return self.starts_inside and len(self.beside) == 1
 
     @property
     def ends_bytes(self) -> float:
-        """Bytes of a point of an update that are read before its first step, and stored after the last."""
+        """Bytes of an update's point that are read before its first step, and stored after the last."""
         own, nodes = self.model.nodes[self.output].bytes, self.model.nodes
         if not self.beside:
             return 2.0 * own
@@ -169,7 +169,7 @@ class GroupFacts:
 
     @property
     def domain(self) -> int:
-        """Count the output's last dimensions, which are an update's domain where its steps compute the members."""
+        """Number of the output's last dimensions that are an update's domain, if its steps compute the members."""
         return len(self.summed.domain) if self.summed is not None else 0
 
     @property
@@ -183,13 +183,13 @@ class GroupFacts:
         return self.model.nodes[self.output].bounds
 
     def own_box(self, id: int) -> tuple[int, ...]:
-        """The extents that costs of storing a member alone are computed for, in its own coordinates."""
+        """Return the extents, in a member's own coordinates, for which the cost of storing it alone is computed."""
         is_update = isinstance(self.definition, UpdateOp)
         return nominal_box(self.model, id, self.extent, planes=not is_update, far=self.far)
 
     @cached_property
     def box(self) -> tuple[int, ...]:
-        """The extents, in the output's coordinates, that costs are computed for: of all stored stages together."""
+        """The extents, in output coordinates, for which costs are computed: of all stored stages together."""
         box = list(self.own_box(self.output))
         for id in self.stored:
             if id != self.output:
@@ -200,5 +200,5 @@ class GroupFacts:
 
     @cached_property
     def follow(self) -> Mapping[int, tuple[Follow, ...]]:
-        """The mapping of each member's dimensions to the tile. Raises NotFusable for an illegal group."""
+        """The map of each member's dimensions to the tile. Raises NotFusable for an illegal group."""
         return follow_chain(self.model, self.members, self.output)

@@ -1,4 +1,4 @@
-"""Grain size on CPUs, the least work that several threads share: waking them takes longer than little work."""
+"""Grain size on CPUs: the least work for which waking several threads pays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LANE_INSTRUCTIONS = 12.0
 
 
 def shared_from(facts: GroupFacts, tile: tuple[int, ...]) -> int:
-    """The number of points of the output from which on several threads compute its tiles."""
+    """Return the number of output points from which on several threads compute the tiles."""
     nodes, work = facts.model.nodes, 1.0
     for id, region in regions(facts.model, list(facts.members), facts.output, tile, facts.follow).items():
         reads = sum(len(set(offsets)) for offsets in nodes[id].offsets.values())
@@ -61,7 +61,7 @@ def share_few(group: GroupOp, kernel: func.FuncOp) -> None:
 
 
 def _numbers(args: Sequence[KernelArg]) -> list[int]:
-    """Numbers of a kernel's arguments: a function's memory, which its mins follow, or a scalar."""
+    """Return the positions of a kernel's arguments: a function's memory (its mins come next), or a scalar."""
     found, count = [], 0
     for arg in args:
         found.append(count)
@@ -70,5 +70,5 @@ def _numbers(args: Sequence[KernelArg]) -> list[int]:
 
 
 def _of_a_point(op: Definition) -> float:
-    """Instructions of vector lanes that a point takes."""
+    """Return the vector-lane instructions of a point."""
     return sum(map(instruction_cost, op.body.block.ops)) + sum(1 for _ in reads(op)) + len(op.results)

@@ -1,4 +1,4 @@
-"""Whether a tile is interior, so that it takes the version of a kernel that asks for no border."""
+"""Test for interior tiles, which take the kernel version without border handling."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tilefuse.lowering.reads import KernelBuffer, TileContext, scalar_index
 
 
 def is_interior(e: Emitter, plan: KernelPlan, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue:
-    """Whether all stores of a tile lie in its box, and its reads in each boundary's box, and in the buffers."""
+    """Emit whether a tile's stores lie in its box, and its reads in each boundary's box and in the buffers."""
     sizes, origin, align = plan.sizes, tile.origin, plan.align
     out = outputs[plan.stored[0].first]
     # of what lies in the same box, the furthest says it all

@@ -1,4 +1,4 @@
-"""The functions of a kernel, from its plan: the grid of blocks, and the tile body.
+"""Emission of a tiled kernel's functions from its plan: the grid of blocks and the tile body.
 
 The kernel finds the origin of its tile and whether the tile is interior: inside the output, with every
 boundary's box around what it reads. It calls the tile body with flags that are constant, where they can be.
@@ -89,7 +89,7 @@ class _Function:
 
 
 def _tile_function(plan: KernelPlan, function: TileFunction) -> func.FuncOp:
-    """A function of a tile: its origin, the flags of its version, and the plan's further arguments."""
+    """Open a function of a tile: it takes the origin, the flags of its version, and the plan's further arguments."""
     rank = plan.rank
     flags: list[tuple[str, Attribute]] = [(name, i1) for name in ("border", *plan.flags)]
     body = _Function(plan, [*_origin_arguments(plan), *flags, *plan.tile_arguments])
@@ -105,7 +105,7 @@ def _tile_function(plan: KernelPlan, function: TileFunction) -> func.FuncOp:
 
 
 def _function_of_origin(plan: KernelPlan, function: TileFunction) -> func.FuncOp:
-    """A function of a tile that takes its origin alone."""
+    """Open a function of a tile that takes only its origin."""
     body = _Function(plan, _origin_arguments(plan))
     e = body.e
     function.emit(e, TileContext(list(body.extra), e.true(), body.buffers, body.scalars), body.outputs)
@@ -124,7 +124,7 @@ def _origin_arguments(plan: KernelPlan) -> list[tuple[str, Attribute]]:
 
 
 def _blocks(e: Emitter, scopes: ExitStack, along: Sequence[tuple[Num, str]]) -> list[Num]:
-    """Open the loops over blocks, each a count and a name; the last ones begin one after the other."""
+    """Open the loops over blocks, each given by count and name; the innermost varies fastest."""
     levels = ("block_z", "block_y", "block_x")
     return [
         scopes.enter_context(e.loop(count, name, level=level))
@@ -133,7 +133,7 @@ def _blocks(e: Emitter, scopes: ExitStack, along: Sequence[tuple[Num, str]]) -> 
 
 
 class _TiledKernel:
-    """Emits the kernel: loops over blocks, which the hardware runs at once, around calls of the tile body."""
+    """Emit the kernel: loops over blocks, which the hardware runs concurrently, around calls of the tile body."""
 
     def __init__(self, plan: KernelPlan):
         self.plan = plan
@@ -162,7 +162,7 @@ class _TiledKernel:
         return self._finished()
 
     def _tile_counts(self) -> None:
-        """`firsts`: where the first tile begins; `counts`: tiles. Both per dimension."""
+        """Count the tiles (`counts`) and find the first origin (`firsts`), both per dimension."""
         e, plan, outputs = self.e, self.plan, self.function.outputs
         self.firsts = [
             e.mul(e.floordiv(first_covered(e, plan.stored, outputs, d), plan.align[d]), plan.align[d])
@@ -174,7 +174,7 @@ class _TiledKernel:
             self.counts.append(e.ceildiv(extent, plan.sizes[d], f"tiles_{letter(d)}"))
 
     def _deep(self, bz: Num) -> list[Num]:
-        """The tile of a block in each dimension from the third on: blocks count them all along z."""
+        """Return a block's tile in each dimension from the third on: blocks count all of them along z."""
         e, rest = self.e, bz
         deep: list[Num] = []
         for n in self.counts[2:-1]:
@@ -186,28 +186,28 @@ class _TiledKernel:
         return deep
 
     def _origin(self, row: Num) -> list[Num]:
-        """The origin of the tile in row `row` of tiles."""
+        """Return the origin of the tile in tile row `row`."""
         e, plan = self.e, self.plan
         places = [self.column, row, *self.deep][: plan.rank]
         origin = [e.add(self.firsts[d], e.mul(places[d], plan.sizes[d]), f"{letter(d)}0") for d in range(plan.rank)]
         return [*plan.moved_origin(self, origin)]
 
     def last_origin(self, d: int) -> Num:
-        """The origin of the last tile in the picture; the first tile, if none does."""
+        """Return the origin of the last tile in the picture; of the first tile if the picture is empty."""
         e, plan = self.e, self.plan
         return e.max(e.sub(end_covered(e, plan.stored, self.function.outputs, d), plan.sizes[d]), self.firsts[d])
 
     def rows_from(self, first: Num) -> Num:
-        """Count the tiles of the block, of which the first is in row `first` of tiles."""
+        """Return the number of the block's tiles, of which the first is in tile row `row`."""
         return self.e.min(self.e.sub(self.counts[1], first), self.plan.schedule.tiles_per_block)
 
     def call_of_origin(self, role: str, row: Num) -> func.CallOp:
-        """Make the call of a function without versions, to be inserted."""
+        """Build the call of a function without versions, for later insertion."""
         operands = [*self.function.block.args, *(self.e.value(o) for o in self._origin(row))]
         return func.CallOp(SymbolRefAttr(function_of(self.plan.group, role)), operands, [])
 
     def call(self, role: str, row: Num, more: Sequence[SSAValue] = ()) -> None:
-        """Run a function for the tile in row `row` of tiles, with constants, so that each case has its version."""
+        """Call a function for the tile in tile row `row`, with constant flags, so that each case gets its version."""
         e, plan, function = self.e, self.plan, self.function
         origin = self._origin(row)
         outputs = function.outputs
@@ -244,6 +244,6 @@ class _TiledKernel:
 
 
 def bound(group: GroupOp, kernel: func.FuncOp) -> None:
-    """Hold the compiler of a group's kernel to the registers that leave room for the schedule's `blocks`."""
+    """Bound the registers of a group's kernel so that the schedule's `blocks` are resident."""
     if group.schedule is not None and (blocks := group.schedule.resident_blocks):
         kernel.attributes["kernel.min_blocks"] = IntegerAttr(blocks, i64)

@@ -1,4 +1,4 @@
-"""Operands of a reduction that its blocks stage: the box of each that a tile reads in a slice of the domain."""
+"""Staged operands of a reduction: the box of each that a tile reads in a slice of the domain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEAST_USES = 2
 
 @dataclass(frozen=True)
 class OperandAxis:
-    """A dimension of a box: the sum of coordinates that lies along it."""
+    """A dimension of an operand's box: the sum of coordinates that runs along it."""
 
     terms: Mapping[SSAValue, int]
     """Coordinates, and scalars that stand between the stages."""
@@ -31,13 +31,13 @@ class OperandAxis:
     high: int
 
     def extent(self, sizes: Sizes) -> int:
-        """Points of the box along it."""
+        """Points of the box along this dimension."""
         return 1 + sum(abs(n) * (sizes.get(v, 1) - 1) for v, n in self.terms.items()) + self.high - self.low
 
 
 @dataclass(frozen=True)
 class Operand:
-    """A function that is read at affine places: several reads that differ by constants alone."""
+    """A function read at affine places: the reads that differ only by constants."""
 
     source: SSAValue
     axes: tuple[OperandAxis, ...]
@@ -59,12 +59,12 @@ class Operand:
 
     @property
     def width(self) -> int:
-        """Elements of the largest access to a row."""
+        """Elements of the widest access to a row."""
         return max(1, min(4, 16 // self.bytes))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the array, x last: rows begin where vectors may, and rows that a warp reads in different banks."""
+        """Shape of the array, x last: rows are vector-aligned, and a warp's rows lie in different banks."""
         first, *others = self.extents
         if others and first > 1:
             first = -(-first // self.width) * self.width
@@ -86,7 +86,7 @@ def staged_operands(
     own: Collection[ReadOp] = (),
     standing: Collection[int] = (),
 ) -> list[Operand]:
-    """The operands that are worth staging: read `least_uses` times, on the average.
+    """Return the operands worth staging: read `least_uses` times on average.
 
     `own`: reads of what the update writes over, where they see what stood there before. `standing`: functions of which
     what stands where it writes is an operand, too, named by the write and their number.
@@ -95,14 +95,14 @@ def staged_operands(
 
 
 def worth_staging(found: Sequence[Operand], sizes: Sizes, least_uses: int = LEAST_USES) -> list[Operand]:
-    """Operands, of `affine_operands`, that are read `least_uses` times, on the average, for a tile of these sizes."""
+    """Filter `affine_operands` for operands that are read `least_uses` times on average by a tile of these sizes."""
     points = math.prod(sizes.values())
     sized = (replace(o, sizes=sizes) for o in found)
     return [o for o in sized if math.prod(o.extents) * least_uses <= points * len(o.constants)]
 
 
 def affine_operands(update: UpdateOp, own: Collection[ReadOp] = (), standing: Collection[int] = ()) -> list[Operand]:
-    """The functions that an update reads at affine places, with no sizes yet."""
+    """Find the functions that an update reads at affine places, without sizes yet."""
     found: dict[object, Operand] = {}
     for read in update.body.block.ops:
         if not isinstance(read, ReadOp) or read.value.type == i1:
@@ -121,7 +121,7 @@ def affine_operands(update: UpdateOp, own: Collection[ReadOp] = (), standing: Co
 def _include(
     found: dict[object, Operand], update: UpdateOp, op: ReadOp | WriteOp, source: SSAValue, name: Hashable
 ) -> None:
-    """Add the read of an op, if its places are affine, to the operand that moves with it, or as one of its own."""
+    """Add an op's read, if affine, to the operand that moves with it, or as a new one."""
     sums = [index_sum(update, x, list(op.indices)) for x in op.map.data.results]
     if not sums or None in sums:
         return

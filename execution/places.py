@@ -1,4 +1,4 @@
-"""Whether the places of a group's stages, perhaps written by hand, are places of its execution model."""
+"""Check that the places of a group's stages, perhaps set by hand, exist in its execution model."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tilefuse.dialects.img.ops import GroupOp, StageOp
 
 
 def placed_stages(group: GroupOp) -> list[StageOp]:
-    """The stages that have a place and are not the output."""
+    """Return the stages that have a place and are not the output."""
     return [s for s in group.tiled if s is not group.output and s.place is not None]
 
 
 def check_places(group: GroupOp, places: Sequence[tuple[Level, Memory]]) -> None:
-    """Raise PipelineError, at the stage, for a place that is not one of `places`."""
+    """Raise PipelineError, at the stage, for a place outside `places`."""
     assert group.schedule is not None
     for stage in placed_stages(group):
         assert stage.place is not None

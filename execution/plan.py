@@ -1,4 +1,4 @@
-"""The plan of a kernel: all that its text follows from, decided once per group."""
+"""The kernel plan: everything on which a kernel's text depends, computed once per group."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tilefuse.lowering.symbols import identifier
 
 
 class TileFunction(NamedTuple):
-    """A function of a tile that the kernel calls beside the tile body."""
+    """A function of a tile that the kernel calls besides the tile body."""
 
     role: str
     """Its part in the kernel, which its name ends with."""
@@ -35,25 +35,25 @@ class TileFunction(NamedTuple):
 
 
 class TilesOfBlock(Protocol):
-    """Emission of the tiles of one block, as far as plans add to it."""
+    """Emitter of one block's tiles, as seen by plans."""
 
     e: Emitter
 
     def call(self, role: str, row: Num, more: Sequence[SSAValue] = ()) -> None:
-        """Call a function for the tile in row `row` of tiles; `more`: values of `KernelPlan.tile_arguments`."""
+        """Call a function for the tile in tile row `row`; `more`: values of `KernelPlan.tile_arguments`."""
 
     def call_of_origin(self, role: str, row: Num) -> func.CallOp:
-        """Make the call of a function without versions, to be inserted."""
+        """Build the call of a function without versions, for later insertion."""
 
     def rows_from(self, first: Num) -> Num:
-        """Count the tiles of the block, of which the first is in row `first` of tiles."""
+        """Return the number of the block's tiles, of which the first is in tile row `row`."""
 
     def last_origin(self, d: int) -> Num:
-        """The origin of the last tile in the picture; the first tile, if none does."""
+        """Return the origin of the last tile in the picture; of the first tile if the picture is empty."""
 
 
 class KernelPlan(ABC):
-    """The kernel of one group: a grid of blocks, each of which computes a tile of the anchor, or several in turn.
+    """Kernel plan of one group: a grid of blocks, each of which computes one or several tiles of the anchor.
 
     `execution/kernel.py` makes the kernel of it, which finds the tiles and calls the tile body; what is in the body,
     and the conditions that are computed before it is called, are the execution model's.
@@ -101,33 +101,33 @@ class KernelPlan(ABC):
         """Emit the operations that compute and store a tile."""
 
     def functions(self) -> Sequence[TileFunction]:
-        """The functions that the kernel calls beside the tile body."""
+        """Return the functions that the kernel calls besides the tile body."""
         return ()
 
     def begin_block(self, block: TilesOfBlock, row: Num) -> None:
         """Emit the operations of a block before its first tile; `row`: its row of the grid."""
 
     def compute_tiles(self, block: TilesOfBlock, row: Num) -> None:
-        """Emit the calls that compute a block's tile, or its `tiles_per_block`; `row`: its row of the grid."""
+        """Emit the calls that compute a block's `tiles_per_block` tiles; `row`: its row of the grid."""
         block.call("tile", row)
 
     def moved_origin(self, block: TilesOfBlock, origin: Sequence[Num]) -> Sequence[Num]:
-        """The origin of a tile that would begin at `origin`, where the last tiles begin further inside."""
+        """Return the origin of a tile that would begin at `origin`, if the last tiles are moved inwards."""
         return origin
 
     def stored_beyond(self, dim: int | None) -> int:
-        """Count the points on either side of a tile's own, along a dimension of the tile, that it may store, too."""
+        """Return the points before and after a tile's own, along a dimension of the tile, that it may store, too."""
         return 0
 
     def emit_versions(
         self, versions: Versions, interior: SSAValue, tile: TileContext, outputs: Sequence[KernelBuffer]
     ) -> None:
-        """Emit the call of the tile body, by the known facts of the tile: whether it is interior, and `flags`."""
+        """Emit the calls of the tile body's versions, chosen by facts of the tile: interior or not, and `flags`."""
         versions.e.choose(interior, lambda: versions.call(versions.no), lambda: versions.call(versions.yes))
 
 
 def argument_hint(value: SSAValue, fallback: str = "value") -> str:
-    """Name of a kernel's argument for a function or scalar."""
+    """Return the argument name of a function or scalar."""
     owner = value.owner
     if isinstance(owner, GroupOp):
         owner = defining_op(value)

@@ -1,4 +1,4 @@
-"""Reach of a group's reads under boundaries: the points that an interior tile needs in each boundary's box."""
+"""Reach of a group's reads under boundaries: the points that an interior tile needs inside each boundary's box."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Along = tuple[tuple[int, int, int], ...]
 
 @dataclass(frozen=True)
 class Reach:
-    """Reads through a boundary in one dimension: a place that follows the tile's origin, plus a span."""
+    """Reads through a boundary in one dimension: an origin that follows the tile, plus a span."""
 
     boundary: BoundaryOp
     dim: int
@@ -33,7 +33,7 @@ class Reach:
 
 
 def boundary_reach(plan: KernelPlan) -> tuple[dict[Reach, Span], Collection[ReadOp]]:
-    """Find the reach of reads through boundaries, and the reads at general indices that are among them.
+    """Find the reach of reads through boundaries, and the reads among them with general indices.
 
     These read at sums of coordinates, or where data say within limits, or go through no boundary at such an index: what
     the call needs of them is inside. Others are handled in every tile.
@@ -61,7 +61,7 @@ def boundary_reach(plan: KernelPlan) -> tuple[dict[Reach, Span], Collection[Read
 def _reach_of(
     access: StageRead, of: dict[SSAValue, int], spans: Sequence[Span], follow: Sequence[Follow]
 ) -> dict[Reach, Span] | None:
-    """The reach of one read, per boundary and dimension; None if it is not known of one of these."""
+    """Return the reach of one read, per boundary and dimension; None if it is not known for one of them."""
     found: dict[Reach, Span] = {}
     for b in access.boundaries:
         for d in b.dimensions:
@@ -77,7 +77,7 @@ def _reach_of(
 def followed(
     read: ReadOp, index: AnyIndex, of: dict[SSAValue, int], spans: Sequence[Span], follow: Sequence[Follow]
 ) -> tuple[Along, Span] | None:
-    """The origin that an index is counted from, and its span; None if these are not known."""
+    """Return the origin from which an index counts, and its span; None if they are not known."""
     if isinstance(index, Index | BoundedIndex):
         via = follow[index.var] if isinstance(index, Index) and index.var is not None else None
         if via is None or via.dim is None:

@@ -1,4 +1,4 @@
-"""Points that a tile loads from memory of a function of which others load the same points again."""
+"""Memory traffic of points that several tiles load."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ but the first are of a cache: rows that neighbours share, and rounding, are less
 
 
 def from_memory(points: float, tiles: int, needed: Sequence[int] | None) -> float:
-    """Points of a tile that come from memory, of `points` that it loads and its neighbours do not.
+    """Return the points that a tile loads from memory rather than a cache, of `points` that only it loads.
 
     `tiles`: the tiles of the kernel. `needed`: points per dimension that all of them need; None if that is not known.
     """

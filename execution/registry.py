@@ -1,4 +1,4 @@
-"""Looking up execution models: models of the table, and models that packages outside tilefuse announce.
+"""Lookup of execution models: models of the table, and models that other packages announce.
 
 A model of tilefuse's is a row in `execution/rows.py`; one from outside is an entry point of the group
 `tilefuse.execution_models`, whose name is the model's and whose object is the class. Nothing outside a model's folder
@@ -27,11 +27,11 @@ ENTRY_POINTS = "tilefuse.execution_models"
 
 
 class UnknownModel(ValueError):
-    """No execution model has this name; the message says which there are."""
+    """Error: no execution model has this name; the message lists the names."""
 
 
 def model_named(name: str) -> ExecutionModel:
-    """The model with a name. Raises UnknownModel."""
+    """Return the model of a name. Raises UnknownModel."""
     if name in MODELS:
         return _own(name)
     found = _from_outside()
@@ -41,7 +41,7 @@ def model_named(name: str) -> ExecutionModel:
 
 
 def model_of(group: GroupOp) -> ExecutionModel:
-    """The execution model of a scheduled group. Raises PipelineError for one that cannot run the group."""
+    """Return the execution model of a scheduled group. Raises PipelineError if it cannot run the group."""
     assert group.schedule is not None
     try:
         model = model_named(group.schedule.model)
@@ -62,7 +62,7 @@ def model_of(group: GroupOp) -> ExecutionModel:
 
 
 def schedule_dialect() -> Dialect:
-    """Make the dialect of schedules: an attribute per model. Raises PipelineError for a broken announcement."""
+    """Return the dialect of schedules: an attribute per model. Raises PipelineError for a broken announcement."""
     try:
         return Dialect(DIALECT, [], [m.schedule for m in models()])
     except UnknownModel as error:
@@ -70,12 +70,12 @@ def schedule_dialect() -> Dialect:
 
 
 def names() -> list[str]:
-    """The names of all models."""
+    """Return the names of all models."""
     return [*MODELS, *_from_outside()]
 
 
 def models(name: str | None = None) -> list[ExecutionModel]:
-    """All models, in order of preference, or the one with a name."""
+    """Return all models, in order of preference, or the one with a name."""
     return [model_named(n) for n in (names() if name is None else (name,))]
 
 
@@ -106,8 +106,7 @@ def _from_outside() -> dict[str, ExecutionModel]:
 
 
 def _any_announced() -> bool:
-    """Whether an installed package may announce a model: so that importlib.metadata, which takes 20 ms, is not loaded
-    for nothing."""
+    """Whether an installed package may announce a model: only then importlib.metadata, which takes 20 ms, is loaded."""
     for folder in sys.path:
         for pattern in ("*.dist-info/entry_points.txt", "*.egg-info/entry_points.txt"):
             for file in Path(folder or ".").glob(pattern):

@@ -1,4 +1,4 @@
-"""The table of execution models, a row each, and of the passes that theirs alone are: the one place that names them.
+"""The table of execution models, one row each, and of their own passes; the only place that names models.
 
 It imports nothing, so that tools list passes without loading a model.
 """

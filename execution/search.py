@@ -1,4 +1,4 @@
-"""The search over the schedules of a group: candidates of every execution model, and the cheapest of them."""
+"""Schedule search of a group: candidates of every execution model, and the cheapest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VERSIONS = 2.2
 
 
 def schedules(facts: GroupFacts, machine: Machine, wishes: Wishes = Wishes()) -> Iterator[Candidate]:
-    """Every schedule of a group that the search compares, with its cost.
+    """Return every candidate schedule of a group, with its cost.
 
     Raises NotFusable for an illegal group.
     """
@@ -34,17 +34,17 @@ def schedules(facts: GroupFacts, machine: Machine, wishes: Wishes = Wishes()) ->
 
 
 def _holds_tables(model: ExecutionModel, facts: GroupFacts, wishes: Wishes) -> bool:
-    """Whether the group has no tables, or the model holds them as it is wished."""
+    """Whether the group has no tables, or the model keeps them as requested."""
     return not facts.tables or (model.holds_tables and (model.tables_follow or wishes.whole_tables))
 
 
 def best_schedule(facts: GroupFacts, machine: Machine, wishes: Wishes = Wishes()) -> Candidate | None:
-    """The cheapest schedule of a group; None if none fits. Raises NotFusable for an illegal group."""
+    """Return the cheapest schedule of a group; None if none fits. Raises NotFusable for an illegal group."""
     return min(schedules(facts, machine, wishes), key=lambda c: c.microseconds, default=None)
 
 
 def quick_best(facts: GroupFacts, machine: Machine, whole_tables: bool = True) -> Candidate | None:
-    """The schedule by which groups are compared; None if none fits. Raises NotFusable for an illegal group.
+    """Return the schedule by which groups are compared; None if none fits. Raises NotFusable for an illegal group.
 
     Of several stages on a GPU it is that of the first model, in the registry's order, that has any: those behind it are
     hardly ever better then, and take longer to search.
@@ -58,7 +58,7 @@ def quick_best(facts: GroupFacts, machine: Machine, whole_tables: bool = True) -
 
 
 def best_for_like(found: Sequence[Sequence[Candidate]]) -> list[Candidate]:
-    """Choose schedules of groups that differ only in how their pictures lie, one each, all alike if so cheaper.
+    """Choose schedules of groups that differ only in memory layout: one each, or a common one if cheaper.
 
     Groups with one schedule are one kernel. Several with much code push each other out of the instruction caches, and
     each launch fetches its code again.

@@ -1,4 +1,4 @@
-"""The body of an update whose operands lie in shared memory."""
+"""The body of an update whose operands are in shared memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tilefuse.lowering.update_body import UpdateFunction
 
 @dataclass(frozen=True)
 class Offset:
-    """Offset of a point along a coordinate, from the first of its tile or slice on: a number and a constant."""
+    """Offset of a point along a coordinate from its tile's or slice's first: a number and a constant."""
 
     number: Num = 0
     constant: int = 0
@@ -27,7 +27,7 @@ class Offset:
 
 
 class StagedBody(SharedBody):
-    """Values at the points of a straight piece of code; operands are loaded once, by vectors where these lie so."""
+    """Values at the points of a straight piece of code; operands are loaded once, by vectors where aligned."""
 
     def __init__(self, function: UpdateFunction, staging: Staging, buffer: Num):
         super().__init__(function)
@@ -41,7 +41,7 @@ class StagedBody(SharedBody):
         return self.load(op) if op in self.staging.of else super()._read(op, values, where)
 
     def load(self, name: Hashable) -> SSAValue:
-        """Value of a read, or of a function where it is written, at the point."""
+        """Load the value of a read, or of a function at its written place, at the point."""
         number = self.staging.of[name]
         operand, array = self.staging.operands[number], self.staging.arrays[number]
         numbers, constants, multiple = self._place(operand, name)
@@ -55,7 +55,7 @@ class StagedBody(SharedBody):
         return self._made[key][constants[0] - first]
 
     def _place(self, operand: Operand, name: Hashable) -> tuple[list[Num], list[int], int]:
-        """Numbers and constants of a read, x first; and a number that divides the number along x (0: any does)."""
+        """Return a read's offsets, x first, and a divisor of the offset along x (0: any number divides it)."""
         e, numbers, constants, multiple = self.e, [], [], 0
         for d, (axis, constant) in enumerate(zip(operand.axes, operand.constants[name], strict=True)):
             number: Num = 0

@@ -1,4 +1,4 @@
-"""Operands in shared memory: the arrays of a block, and the copies into them that run beside it."""
+"""Staging of operands in shared memory: the arrays of a block, and the asynchronous copies into them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Slice:
 
 
 class Staging:
-    """The shared arrays of a block; a buffer of each has the box that a tile reads in one slice."""
+    """The shared arrays of a block; each buffer holds the box that a tile reads in one slice."""
 
     def __init__(self, function: UpdateFunction, operands: Sequence[Operand], buffers: int, threads: int):
         self.function, self.e = function, function.e
@@ -64,20 +64,20 @@ class Staging:
     # --- copies
 
     def copy(self, buffer: Num, where: Slice, thread: Num) -> None:
-        """Begin to copy the operands of a slice into a buffer, each thread its share."""
+        """Begin to copy a slice's operands into a buffer, distributed over the threads."""
         for operand, array in zip(self.operands, self.arrays, strict=True):
             low = [self._bound(axis, where, lowest=True) for axis in operand.axes]
             limits = [self._limits(axis, where) for axis in operand.axes]
             self._copy_box(operand, array, buffer, low, limits, thread)
 
     def _limits(self, axis: OperandAxis, where: Slice) -> tuple[Num, Num] | None:
-        """The ends of the part of a box that is in the domain; None where all of it is."""
+        """Return the ends of the part of a box inside the domain; None if all of it is inside."""
         if not any(v in where.lasts for v in axis.terms):
             return None
         return tuple(self._bound(axis, where, lowest=lowest, inside=True) for lowest in (True, False))  # type: ignore[return-value]
 
     def _bound(self, axis: OperandAxis, where: Slice, *, lowest: bool, inside: bool = False) -> Num:
-        """An end of a box along an axis; `inside`: of its part that is in the domain."""
+        """Return an end of a box along an axis; `inside`: of the part inside the domain."""
         e, total = self.e, axis.low if lowest else axis.high
         sizes = self.operands[0].sizes
         found: Num = total
@@ -128,7 +128,7 @@ class Staging:
         e.choose(aligned, lambda: elements(operand.width), lambda: elements(1))
 
     def _share_out(self, count: int, thread: Num, one: Callable[[Num], None]) -> None:
-        """Emit `one(item)` for the thread's share of `count` items: one in so many as there are threads."""
+        """Emit `one(item)` for the thread's share of `count` items, interleaved with other threads'."""
         e = self.e
         full_rounds, rest = divmod(count, self.threads)
         if full_rounds:
@@ -156,7 +156,7 @@ class Staging:
     def _under_exteriors(
         self, located: Located, inside: Callable[[], None], outside: Callable[[SSAValue], None]
     ) -> None:
-        """Emit `inside`, or `outside(value)` where a constant exterior, the outermost first, gives a value."""
+        """Emit `inside`, or `outside(value)` where a constant exterior, the outermost first, applies."""
         e = self.e
         if not located.inside:
             inside()
@@ -170,22 +170,22 @@ class Staging:
         e.choose(holds, lambda: self._under_exteriors(deeper, inside, outside), lambda: outside(value))
 
     def _keeps_rows(self, operand: Operand) -> bool:
-        """Whether neighbours along x are read as they lie in memory: no boundary moves or hides single ones."""
+        """Whether neighbours along x are read from adjacent addresses: no boundary moves or masks single ones."""
         return all(0 not in b.dimensions for b in behind_boundaries(operand.source)[1])
 
     def _has_vectors(self, operand: Operand) -> bool:
-        """Whether rows of a box are copied by vectors, where these lie so."""
+        """Whether rows of a box are copied by vectors where aligned."""
         in_vectors = operand.extents[0] % operand.width == 0 and operand.width > 1
         contiguous = _rows_are_contiguous(_type(self._buffer(operand)))
         return in_vectors and contiguous and self._keeps_rows(operand) and operand.width * operand.bytes in COPY_BYTES
 
     def _is_aligned(self, buffer: KernelBuffer, first: Num, bytes: int) -> SSAValue:
-        """Whether vectors of so many bytes may lie at `first` of every row."""
+        """Whether vectors of `bytes` at `first` of every row are aligned."""
         return vectors_are_aligned(self.function, buffer, first, bytes)
 
 
 def vectors_are_aligned(function: UpdateFunction, buffer: KernelBuffer, first: Num, bytes: int) -> SSAValue:
-    """Whether vectors of so many bytes may lie at coordinate `first` of every row of a function."""
+    """Emit whether vectors of `bytes` at coordinate `first` of every row of a function are aligned."""
     e, size = function.e, _element_bytes(buffer)
     metadata = memref.ExtractStridedMetaDataOp(buffer.memref)
     pointer = e.op(memref.ExtractAlignedPointerAsIndexOp.get(buffer.memref))
@@ -197,7 +197,7 @@ def vectors_are_aligned(function: UpdateFunction, buffer: KernelBuffer, first: N
 
 
 def buffer_rows_are_contiguous(buffer: KernelBuffer) -> bool:
-    """Whether neighbours along x are so in memory, as the kernel knows."""
+    """Whether neighbours along x are adjacent in memory, as the kernel knows."""
     return _rows_are_contiguous(_type(buffer))
 
 

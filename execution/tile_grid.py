@@ -1,4 +1,4 @@
-"""The grid of a group whose anchor is cut into tiles: where tiles begin, and how many there are."""
+"""The grid of a tiled group: tile origins and counts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tilefuse.lowering.stored import anchor_box, follow_of, stored_stages
 
 
 def origin_alignment(group: GroupOp, model: PipelineModel | None = None) -> tuple[int, ...]:
-    """Tile origins are multiples of this, per dimension: more than 1 for scaled accesses, and along x for vectors.
+    """Return the divisor of tile origins per dimension: over 1 for scaled accesses, and along x for vectors.
 
     Temporaries lie in memory so that columns which are multiples of a vector do at multiples of its size.
     """
@@ -28,7 +28,7 @@ def origin_alignment(group: GroupOp, model: PipelineModel | None = None) -> tupl
 
 
 def tiles(group: GroupOp, boxes: Sequence[Box]) -> list[int]:
-    """Tiles per dimension that cover the boxes of the group's functions."""
+    """Return the tiles per dimension that cover the boxes of the group's functions."""
     model = extract(pipeline_of(group))
     box = anchor_box(stored_stages(group, model, follow_of(group, model)), boxes)
     sizes, align = TileSchedule.expect(group.schedule).tile_sizes, origin_alignment(group, model)
@@ -41,7 +41,7 @@ def tiles(group: GroupOp, boxes: Sequence[Box]) -> list[int]:
 
 
 def grid(group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
-    """Blocks: x, y, z."""
+    """Return the blocks of a launch: x, y, z."""
     counts = tiles(group, boxes)
     if len(counts) > 1:
         counts[1] = -(-counts[1] // TileSchedule.expect(group.schedule).tiles_per_block)
@@ -52,5 +52,5 @@ def grid(group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
 
 
 def blocks_along(counts: Sequence[int]) -> tuple[int, int, int]:
-    """Blocks along x, y and z for a number of tiles per dimension: z counts all dimensions from the third on."""
+    """Return the blocks along x, y and z for tile counts per dimension; z counts all dimensions from the third on."""
     return (counts[0] if counts else 1, counts[1] if len(counts) > 1 else 1, math.prod(counts[2:]))

@@ -1,4 +1,4 @@
-"""Schedules that cut the output into tiles: one for each block, shared out to its threads."""
+"""Schedules that cut the output into tiles, one per block."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TileSchedule(ScheduleAttr):
 
     @property
     def tiles_per_block(self) -> int:
-        """Tiles that a block computes one after the other, along y."""
+        """Tiles that a block computes in turn, along y."""
         return 1
 
     def verify(self) -> None:

@@ -1,4 +1,4 @@
-"""Execution models whose kernel is a grid of blocks that each compute a tile of the output, or several in turn."""
+"""Execution models whose blocks each compute one or several tiles of the output."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class TiledModel(ExecutionModel):
-    """A model of which `execution/kernel.py` makes the kernel: it gives the body of a tile."""
+    """A model with kernels from `execution/kernel.py`; the model gives the body of a tile."""
 
     schedule: ClassVar[type[TileSchedule]]
 
@@ -54,7 +54,7 @@ class TiledModel(ExecutionModel):
 
     @abstractmethod
     def plan(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> KernelPlan:
-        """Make the plan of the kernel, from which all of its text follows; see `emit` for `differing`."""
+        """Return the plan of the kernel, from which its text is emitted; see `emit` for `differing`."""
 
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
         from tilefuse.execution.kernel import emit_functions

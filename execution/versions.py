@@ -1,4 +1,4 @@
-"""Versions of a tile body: calls of one function with flags that are constants, so that each has a text of its own."""
+"""Versions of a tile body: calls of one function with constant flags, which the compiler specialises."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Versions:
         *,
         no_cse: bool = False,
     ) -> None:
-        """Call the version for these flags: `KernelPlan.flags` behind `border`; `origin`: if it is moved."""
+        """Call the version for these flags: `KernelPlan.flags` after `border`; `origin`: if the tile is moved."""
         places = self.origin if origin is None else origin
         operands = [*self._arguments, *(self.e.value(o) for o in places), border, *flags, *self._shared]
         version = func.CallOp(SymbolRefAttr(self._name), operands, [])
@@ -50,14 +50,14 @@ class Versions:
 
 
 def keeps_versions(group: GroupOp) -> bool:
-    """Whether tiles at borders decide how long the kernel takes."""
+    """Whether border tiles determine the kernel's time."""
     if SINGLE_WAVE in group.attributes or MOSTLY_BORDER in group.attributes:
         return True
     return group.schedule is not None and group.schedule.prefetches
 
 
 def outermost_branches(block: Block) -> Iterator[scf.IfOp]:
-    """The branches of a block and of the loops in it, but not branches within other branches."""
+    """Return the branches of a block and of its loops, without nested branches."""
     for op in block.ops:
         if isinstance(op, scf.IfOp):
             yield op
@@ -66,7 +66,7 @@ def outermost_branches(block: Block) -> Iterator[scf.IfOp]:
 
 
 def leave_interior(kernel: func.FuncOp) -> bool:
-    """Leave a kernel the version of its tile body for the interior of the picture alone; whether it had others.
+    """Keep only the interior version of a kernel's tile body; return whether it had others.
 
     It is the first one where a kernel chooses between calls.
     """

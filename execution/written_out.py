@@ -1,4 +1,4 @@
-"""Length of a kernel's code: the operations that are written out for a thread, about.
+"""Length of a kernel's code: estimated unrolled operations of a thread.
 
 Code grows with what a thread computes, and a compiler takes time and memory for all of it.
 """
@@ -23,7 +23,7 @@ _ADDRESS = 9
 
 
 def operations(stage: StageOp) -> tuple[str, ...]:
-    """Names of the operations of a stage that become code; of a read from anywhere its address's, too."""
+    """Return the operation names of a stage that become code; an arbitrary read counts its address, too."""
     names: list[str] = []
     for op in stage.body.block.ops:
         if isinstance(op, arith.ConstantOp | YieldOp):
@@ -37,5 +37,5 @@ def _is_anywhere(read: ReadOp) -> bool:
 
 
 def written(operations: int, points: int) -> int:
-    """Operations that count for so many at each of the points that a thread computes together."""
+    """Return the operations that count at each of the points that a thread computes together."""
     return operations * points * max(_IN_REGISTERS, points) // _IN_REGISTERS

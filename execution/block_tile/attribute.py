@@ -1,4 +1,4 @@
-"""The schedule of a block tile."""
+"""The schedule attribute of a block tile."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class BlockSchedule(TileSchedule):
 
     @property
     def unroll_factors(self) -> tuple[int, ...]:
-        """Rounds of a thread's loops that are written out, x first; empty if all are."""
+        """Unroll factors of a thread's loops, x first; empty if all are fully unrolled."""
         return self.numbers("unroll")
 
     @property
@@ -46,7 +46,7 @@ class BlockSchedule(TileSchedule):
 
     @property
     def holds(self) -> bool:
-        """Whether a block of an update's steps keeps in shared memory the points of inputs that all of them read."""
+        """Whether a block keeps in shared memory the input points that all steps of an update read."""
         return bool(self.number("hold"))
 
     @property
@@ -56,14 +56,14 @@ class BlockSchedule(TileSchedule):
 
     @property
     def piece(self) -> int:
-        """Consecutive x-points that a thread computes together."""
+        """Consecutive points in x that a thread computes together."""
         if self.one_thread or not self.tile_sizes:
             return 1
         return max(1, min(self.vector_width, self.tile_sizes[0] // self.thread_counts[0]))
 
     @property
     def rounds(self) -> tuple[int, ...]:
-        """Rounds of a thread's loops over its points, x first."""
+        """Iterations of a thread's loops over its points, x first."""
         points = [size // count for size, count in zip(self.tile_sizes, self.thread_counts, strict=True)]
         return tuple(n if d else n // self.piece for d, n in enumerate(points))
 
@@ -75,8 +75,7 @@ class BlockSchedule(TileSchedule):
         return (self.piece, *(self.unroll_factors or self.rounds)[1:])[: len(self.tile_sizes)]
 
     def changed(self, **changes: int | Sequence[int]) -> Self:
-        """Copy the schedule with some parameters changed; factors of `unroll` that no longer divide become the largest
-        that do."""
+        """Copy the schedule with changed parameters; `unroll` factors that no longer divide shrink until they do."""
         if "unroll" in changes or not self.unroll_factors:
             return super().changed(**changes)
         new = super().changed(**changes, unroll=())

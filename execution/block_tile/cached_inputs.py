@@ -1,4 +1,4 @@
-"""Inputs whose points a block keeps in shared memory for all steps of an update: copied once, read in each step.
+"""Inputs that a block caches in shared memory for all steps of an update: copied once, read in each step.
 
 Steps read at places that move with them, `in[x + r]`: lanes side by side, but not where vectors may load. Shared memory
 serves such rows as any others, at indices that have most in common.
@@ -27,7 +27,7 @@ from tilefuse.targets.limits import STATIC_SHARED_LIMIT
 
 @dataclass(frozen=True)
 class CachedBox:
-    """The box of a function, as it is read, that the steps of a tile read."""
+    """The box of a function, boundaries included, that the steps of a tile read."""
 
     dims: tuple[int | None, ...]
     """Per dimension that of the tile whose origin it is counted from, if any."""
@@ -40,11 +40,11 @@ class CachedBox:
 
     @property
     def elements(self) -> int:
-        """Points in all."""
+        """Number of points."""
         return math.prod(self.extents)
 
     def joined(self, other: CachedBox) -> CachedBox | None:
-        """The box around both; None if they move differently."""
+        """Return the smallest box around both; None if they follow the tile differently."""
         if self.dims != other.dims:
             return None
         spans = zip(self.spans, other.spans, strict=True)
@@ -57,7 +57,7 @@ def cached_inputs(
     region: Mapping[int, Region],
     follow: Mapping[int, Sequence[Follow]],
 ) -> dict[SSAValue, CachedBox]:
-    """Find the boxes that steps read of functions from outside, by the function as it is read, if it moves with them.
+    """Find the box that steps read of each outside function, boundaries included, if it follows the tile.
 
     `stages`: those of a step, with their nodes; `region`: what a tile of one step needs of each.
     """
@@ -83,7 +83,7 @@ def cached_inputs(
 
 
 def _over_steps(ways: Sequence[tuple[Along, Span] | None], rank: int, steps: Sequence[Span]) -> CachedBox | None:
-    """The box that a read touches in all steps, from how each index follows a tile of one; None if it is no such box.
+    """Return the box that a read touches in all steps, from how its indices follow a tile of one step, or None.
 
     `rank`: dimensions of the tile that are none of the domain's, whose coordinates run over `steps`.
     """
@@ -108,13 +108,13 @@ def _over_steps(ways: Sequence[tuple[Along, Span] | None], rank: int, steps: Seq
 
 
 def cached_bytes(source: SSAValue, cached: CachedBox) -> int:
-    """Shared memory of the kept points of a function."""
+    """Return the shared memory of a function's cached points."""
     assert isinstance(source.type, FuncType)
     return -(-cached.elements * element_bytes(source.type.element) // 16) * 16
 
 
 def cached_of(group: GroupOp, model: PipelineModel) -> dict[SSAValue, CachedBox]:
-    """Inputs that a block of a scheduled group keeps; none if its schedule does not say so."""
+    """Return the inputs that a block of a scheduled group caches; none unless its schedule caches."""
     schedule = BlockSchedule.expect(group.schedule)
     if group.update is None or not group.steps or not schedule.holds:
         return {}
@@ -126,7 +126,6 @@ def cached_of(group: GroupOp, model: PipelineModel) -> dict[SSAValue, CachedBox]
 
 
 def cached_dynamic(group: GroupOp, model: PipelineModel) -> int:
-    """Bytes of a block's kept points, if the launch has to ask for them: with the arrays of stages they are more than a
-    kernel has by itself."""
+    """Return the bytes of cached points if they exceed static shared memory together with the arrays of stages."""
     size = sum(cached_bytes(source, cached) for source, cached in cached_of(group, model).items())
     return size if size + group_shared_memory(group, model).bytes > STATIC_SHARED_LIMIT else 0

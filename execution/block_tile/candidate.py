@@ -1,4 +1,4 @@
-"""A schedule of block tiles that the search compares."""
+"""Candidate schedules of block tiles."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from tilefuse.execution.candidate import Candidate
 
 @dataclass(frozen=True)
 class BlockCandidate(Candidate):
-    """A candidate that says, too, whether a block keeps the inputs of an update's steps."""
+    """A candidate that also records whether a block caches the inputs of an update's steps."""
 
     holds: bool = False

@@ -1,4 +1,4 @@
-"""Code size of a block tile: the rounds of a thread's loops that are written out."""
+"""Code size of a block tile, from the unrolled iterations of a thread's loops."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROWS_TOGETHER = 4
 
 
 def code_per_thread(group: GroupOp, model: PipelineModel) -> Code:
-    """Operations that are written out for a thread, about."""
+    """Estimate the unrolled operations per thread."""
     schedule = BlockSchedule.expect(group.schedule)
     ids = {model.node_of[s.funcs[0]]: s for s in group.tiled}
     output = model.node_of[group.anchor.funcs[0]]

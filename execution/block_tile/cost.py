@@ -1,4 +1,4 @@
-"""The analytical cost of a block-tiled group: microseconds for a picture of a given size.
+"""Features of block-tiled schedules, for a picture of a given size.
 
 A roofline, after the measured behaviour of stencil kernels: the larger of memory time and instruction time,
 lengthened when too few threads are resident to hide latency, plus a launch. Recompute of overlapped tiles
@@ -56,7 +56,7 @@ a whole vector."""
 def _tile_candidates(
     machine: Machine, box: Sequence[int], bounds: Sequence[object], bytes: int, thorough: bool
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
-    """(tile, threads, vector): warps along x, powers of two elsewhere (the space of Anderson 2021).
+    """Yield (tile, threads, vector): warps along x, powers of two elsewhere (the search space of Anderson 2021).
 
     Not `thorough`: with blocks of one size on GPUs, to compare groups.
     """
@@ -92,8 +92,7 @@ def _tile_candidates(
 
 
 class TileTerms:
-    """Terms that schedules of one group as block tiles share, each computed once: several tile a picture alike, or
-    give a thread the same points."""
+    """Cost terms shared by block-tile schedules of one group that have tiles or a thread's points in common."""
 
     def __init__(self, facts: GroupFacts, machine: Machine, thorough: bool):
         self.thorough = thorough
@@ -116,14 +115,14 @@ class TileTerms:
         self._buffers = len({p for id in self.members for p in self.model.nodes[id].offsets} - set(self.members))
 
     def regions(self, tile: Sequence[int]) -> dict[int, Region]:
-        """Regions of each member that a tile needs."""
+        """Return the regions of each member that a tile needs."""
         key = tuple(tile)
         if key not in self._regions:
             self._regions[key] = regions(self.model, self.members, self.output, key, self.follow)
         return self._regions[key]
 
     def cached(self, tile: Sequence[int]) -> dict[SSAValue, CachedBox]:
-        """Inputs of which a block may keep the points that all steps of a tile read."""
+        """Return the inputs of which a block may cache the points that all steps of a tile read."""
         key = tuple(tile)
         if key not in self._cached and self.update is not None:
             ops = {op: id for id in self.members if isinstance(op := self.model.nodes[id].op, StageOp)}
@@ -131,14 +130,14 @@ class TileTerms:
         return self._cached.get(key, {})
 
     def places(self, micro: Sequence[int]) -> dict[int, Placement]:
-        """The places of members if each thread computes `micro` points."""
+        """Return the places of members if each thread computes `micro` points."""
         key = tuple(micro)
         if key not in self._places:
             self._places[key] = place_stages(self.model, self.members, self.output, self.follow, self.regions(key))
         return self._places[key]
 
     def reads(self, id: int, deep: int) -> list[Read]:
-        """Reads of a member of which a thread has `deep` points beside one another in the dimensions after x and y.
+        """Return the reads of a member of which a thread computes `deep` adjacent points beyond x and y.
 
         What is read alike at all of these is loaded once.
         """
@@ -154,7 +153,7 @@ class TileTerms:
         return self._reads[key]
 
     def registers(self, tile: Sequence[int], threads: Sequence[int], micro: Sequence[int], live: float) -> float:
-        """The registers of a thread that computes `micro` points together, about: of values that live at one time.
+        """Estimate the registers of a thread that computes `micro` points together, from the values live at once.
 
         Where groups are compared, and steps of updates computed, all that it holds counts, but for values of stages at
         multiples of its coordinates, which die early: by the others' lives more would be fused than pays.
@@ -179,22 +178,22 @@ class TileTerms:
         return self._registers[key] + (0.0 if self.thorough else CAUTIOUS)
 
     def _holds_multiples(self, micro: Sequence[int]) -> bool:
-        """Whether a thread has stages at multiples of its coordinates in registers."""
+        """Whether a thread keeps stages at multiples of its coordinates in registers."""
         places = self.places(micro)
         return any(p.memory is Memory.Register and not follows_one_to_one(self.follow[id]) for id, p in places.items())
 
     def stored_points(self, id: int, tile: Sequence[int]) -> int:
-        """Points of a member that a tile stores."""
+        """Return the points of a member that a tile stores."""
         if id not in self.stored:
             return 0
         return math.prod(high - low + 1 for low, high in own_spans(self.model, id, self.follow[id], tile))
 
     def stored_bytes(self, tile: Sequence[int]) -> int:
-        """Bytes that a tile stores."""
+        """Return the bytes that a tile stores."""
         return sum(self.stored_points(id, tile) * self.model.nodes[id].bytes for id in self.stored)
 
     def loaded_bytes(self, tile: Sequence[int], tiles: int) -> float:
-        """Bytes that one of `tiles` loads from memory; most of the halo that neighbours share is in a cache.
+        """Return the bytes that one of `tiles` loads from memory; most of the halo shared by neighbours hits a cache.
 
         So is what all tiles of a row, or all tiles, load alike of a function that is smaller than the picture, and what
         tiles behind one another do, which are begun one after the other.
@@ -231,7 +230,7 @@ def _candidate(
     vector: int,
     holds: bool = False,
 ) -> Candidate | None:
-    """One schedule, with its cost; None if it does not fit the machine, or it would cache nothing."""
+    """Return one schedule with its cost; None if it does not fit the machine, or has nothing to cache."""
     micro = [min(vector, tile[0]) if d == 0 else t // n for d, (t, n) in enumerate(zip(tile, threads))]
     piece = micro[0] if machine.is_gpu and micro else 1
     # a CPU computes what stays in registers anew for each point; a GPU's rounds are written out and share it
@@ -271,7 +270,7 @@ def _candidate(
 
 
 def _resident_threads(machine: Machine, count: int, blocks: int, shared: int, registers: float) -> int:
-    """Threads of a multiprocessor, in blocks of `count`."""
+    """Return the resident threads of a multiprocessor, in blocks of `count`."""
     return min(
         machine.max_threads_per_core,
         count * (machine.fast_bytes_per_core // max(shared + 1024, 1)),
@@ -288,8 +287,7 @@ def _of_tile(
     threads: Sequence[int],
     micro: Sequence[int],
 ) -> tuple[float, float, float]:
-    """(instructions of all threads, registers of all that one holds beside the output, passes through the banks of
-    shared memory) that a tile takes."""
+    """Return (instructions of all threads, registers of one beside the output's, bank passes) of a tile."""
     model, output, inside = of.model, of.output, set(of.members)
     piece = micro[0] if machine.is_gpu and micro else 1
     together = micro if machine.is_gpu else [1] * len(tile)
@@ -338,7 +336,7 @@ def _of_tile(
 
 
 def _gathers(node: Node) -> int:
-    """Reads of a stage that go to each lane's own place, or to its neighbour's: at `x / 2`."""
+    """Return the reads of a stage at a place of each lane's own, or of its neighbour's, as at `x / 2`."""
     return sum(any(map(_is_gathered, access.indices)) for access in node.accesses)
 
 
@@ -354,7 +352,7 @@ def _note_load(
     region: Region,
     tile: Sequence[int],
 ) -> None:
-    """Remember, per dimension, (coordinates a tile touches, coordinates that no other tile touches)."""
+    """Record, per dimension, (coordinates that a tile touches, coordinates that no other tile touches)."""
     spans: list[list[int]] = []
     for access in model.nodes[consumer].hull:
         if access.producer != producer:
@@ -384,7 +382,7 @@ def _note_load(
 def _with_fixed_dimensions(
     model: PipelineModel, output: int, tile: Sequence[int], threads: Sequence[int], vector: int
 ) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    """A candidate with all of each small declared dimension in one tile, done by one thread."""
+    """Extend a candidate to cover each small declared dimension wholly, in one thread."""
     sizes, counts = list(tile), list(threads)
     for d in range(len(sizes)):
         fixed = fixed_span(model, output, d)
@@ -395,7 +393,7 @@ def _with_fixed_dimensions(
 
 
 def block_candidates(facts: GroupFacts, machine: Machine, thorough: bool) -> Iterator[Candidate]:
-    """The block tiles worth comparing, with their cost. Raises NotFusable for an illegal group."""
+    """Return the block-tile schedules worth comparing, with their cost. Raises NotFusable for an illegal group."""
     if not facts.rank:
         found = Roofline(blocks=1, bytes=0.0, instructions=0.0)
         yield Candidate(NAME, (), (), 1, {}, found, predict(found, machine))

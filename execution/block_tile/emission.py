@@ -1,4 +1,4 @@
-"""The tile body of a block tile: overlapped tiles in shared memory, several points per thread.
+"""Emission of a block tile's body: overlapped tiles in shared memory, several points per thread.
 
 Every block-level stage is a phase: the threads of the block share out its region, and a barrier ends it.
 The anchor is the last phase: each thread computes its own points, with thread-level stages in registers around them
@@ -50,7 +50,7 @@ def _elements(stage: StageOp, region: Region, schedule: BlockSchedule) -> int:
 
 
 class _Computed(NamedTuple):
-    """A thread's points of the anchor."""
+    """The anchor points of a thread."""
 
     relative: Relative
     value: Value
@@ -61,7 +61,7 @@ class _Computed(NamedTuple):
 
 
 class BlockTileBody:
-    """Emits the tile body of one group."""
+    """Emit the tile body of one group."""
 
     def __init__(
         self, group: GroupOp, model: PipelineModel, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]
@@ -119,7 +119,7 @@ class BlockTileBody:
         self._output_phase(self._micro_tile)
 
     def emit_fetch(self) -> None:
-        """Emit the copies of a tile's inputs alone, into the arrays that are given."""
+        """Emit only the copies of a tile's inputs, into the given arrays."""
         self._align()
         for stage, array in zip(self.prefetched, self.tile.arguments[:-1], strict=True):
             self.phases.emit(stage, self.regions[self.ids[stage]], self._prefetched_rows(stage, array))
@@ -130,7 +130,7 @@ class BlockTileBody:
         return self.phases.rows(stage, region, [array], offset)
 
     def _align(self) -> None:
-        """Note how the rows of global memory lie that are moved by more than an element."""
+        """Record the alignment of global rows that are accessed by more than an element at once."""
         tile = self.tile
         moved: dict[tuple[SSAValue, Follow], None] = {}
         for stage in self.block_stages:
@@ -153,7 +153,7 @@ class BlockTileBody:
         return stage.place.slot.data
 
     def _allocate(self) -> dict[StageOp, list[SSAValue]]:
-        """One array per value of each block-level stage; stages of one slot share theirs."""
+        """Allocate one array per value of each block-level stage; stages of one slot share theirs."""
         sizes: dict[tuple[int, int, object], int] = {}
         stages = [s for s in self.block_stages if s not in self.prefetched]
         for stage in stages:
@@ -174,7 +174,7 @@ class BlockTileBody:
         return result
 
     def _separate(self, stage: StageOp, arrays: dict[StageOp, list[SSAValue]]) -> None:
-        """A barrier, if this phase reads arrays written, or overwrites arrays read, since the last one."""
+        """Emit a barrier if this phase reads arrays written, or overwrites arrays read, since the last one."""
         model = self.model
         reads = {
             array
@@ -189,7 +189,7 @@ class BlockTileBody:
         self._read_since |= reads
 
     def _barrier(self) -> None:
-        """Emit a barrier: all that the block has computed and copied is there for all of its threads."""
+        """Emit a barrier, after which all threads see the block's stores and copies."""
         if self._copying:
             self.e.effect(DeviceAsyncWaitOp(self.e.op(DeviceAsyncCreateGroupOp())))
             self._copying = False
@@ -202,7 +202,7 @@ class BlockTileBody:
         self._kept = []
 
     def _block_phase(self, stage: StageOp, arrays: Sequence[SSAValue]) -> None:
-        """The threads of the block share out the region of a stage."""
+        """Distribute the region of a stage over the threads of the block."""
         region = self.regions[self.ids[stage]]
         rows = self.phases.rows(stage, region, arrays)
         planes = not self.schedule.one_thread and holds_planes(self.model.nodes[self.ids[stage]], region)
@@ -215,7 +215,7 @@ class BlockTileBody:
         self._kept += [(stored, rows) for stored in self.stored if stored.stage is stage]
 
     def _reside(self, stage: StageOp, rows: Sequence[SharedRows]) -> None:
-        """Have a stage read from shared memory from now on."""
+        """Redirect reads of a stage to shared memory."""
 
         def load(rows: SharedRows) -> Callable[[Emitter, Sequence[Num]], SSAValue]:
             return lambda e, relative: e.load(rows.array, rows.index(e, relative))
@@ -228,7 +228,7 @@ class BlockTileBody:
     # --- the output
 
     def _output_phase(self, each: Callable[[Sequence[Num], Sequence[int], Sequence[Num]], None]) -> None:
-        """Emit `each(start, sizes, own)` for every thread, and all boxes of points that it computes together.
+        """Emit `each(start, sizes, own)` for every thread and every box of points that it computes together.
 
         `own`: the first point of the box among all that the thread has, where these lie side by side.
         """
@@ -272,7 +272,7 @@ class BlockTileBody:
             each(start, micro, own)
 
     def _micro_tile(self, start: Sequence[Num], sizes: Sequence[int], _: Sequence[Num]) -> None:
-        """The points of one thread: thread-level stages in registers, then the anchor, then the stores."""
+        """Emit one thread's points: thread-level stages in registers, then the anchor, then the stores."""
         relative, value, arrays, local = self._computed(start, sizes)
         own, *others = self.stored
         self.stores.store(own, sizes, relative, value)
@@ -281,7 +281,7 @@ class BlockTileBody:
                 self._store_thread_stage(stored, arrays[stored.stage], local[self.ids[stored.stage]], start, sizes)
 
     def _computed(self, start: Sequence[Num], sizes: Sequence[int]) -> _Computed:
-        """Emit the thread-level stages around the points of one thread, then the anchor at these."""
+        """Emit the thread-level stages around a thread's points, then the anchor at these points."""
         e, tile = self.e, self.tile
         stages = (*self.thread_stages, self.anchor)
         anchor = self.ids[self.anchor]
@@ -319,30 +319,29 @@ class BlockTileBody:
 
     @cached_property
     def _lows(self) -> list[int]:
-        """The first point of the anchor per dimension: one that is not tiled counts from its declared min, not from
-        the tile."""
+        """Return the first anchor point per dimension: dimensions that are not tiled count from their declared min."""
         id = self.ids[self.anchor]
         spans = zip(self.follow[id], self.regions[id].spans, strict=True)
         return [0 if f.dim is not None else low for f, (low, _) in spans]
 
     def _relative(self, start: Sequence[Num], k: Sequence[Num]) -> list[Num]:
-        """The coordinates of a thread's point of the anchor, relative to the tile."""
+        """Return the tile-relative coordinates of a thread's anchor point."""
         e = self.e
         return [e.add(e.add(low, s), i) for s, i, low in zip(start, k, self._lows)]
 
     def _beginning(self, follow: Follow, start: Sequence[Num]) -> Num:
-        """The first of a thread's points in a dimension that follows the tile so."""
+        """Return a thread's first point in a dimension that follows the tile by `follow`."""
         if follow.dim is None:
             return 0
         return self.e.floordiv(self.e.mul(start[follow.dim], follow.ratio.numerator), follow.ratio.denominator)
 
     def _step(self, region: Region) -> int:
-        """Columns of a stage in registers of which a multiple lies before each thread's."""
+        """Return the column alignment of a register stage: each thread's first column is a multiple of it."""
         x = region.follow[0] if region.follow else Follow(None)
         return self.piece * x.ratio.numerator if x.dim == 0 else 1
 
     def _thread_stage(self, tile: TileContext, stage: StageOp, region: Region, start: Sequence[Num]) -> list[SSAValue]:
-        """A stage in registers: its values around the points of this thread; gives their arrays."""
+        """Emit a register stage around the points of this thread; return its arrays."""
         e = self.e
         arrays = [
             e.alloca(list(region.extents)[::-1], f.type.storage, PRIVATE, f"t_{stage.sym_name.data}")
@@ -368,7 +367,7 @@ class BlockTileBody:
     def _store_thread_stage(
         self, stored: Stored, arrays: Sequence[SSAValue], region: Region, start: Sequence[Num], sizes: Sequence[int]
     ) -> None:
-        """Store this thread's own points of a stage in registers."""
+        """Store this thread's own points of a register stage."""
         e, id = self.e, self.ids[stored.stage]
         own = own_spans(self.model, id, stored.follow, sizes)
         firsts = [low for low, _ in own]
@@ -385,7 +384,7 @@ class BlockTileBody:
 
 
 def prefetch_arrays(group: GroupOp, model: PipelineModel) -> list[tuple[str, MemRefType]]:
-    """Name and type of the arrays that the tiles of a block share: two places for each input that is staged."""
+    """Return name and type of the arrays that the tiles of a block share: a double buffer per staged input."""
     if not (stages := prefetched(group)):
         return []
     ids = [model.node_of[s.funcs[0]] for s in group.tiled]

@@ -1,4 +1,4 @@
-"""The time of a kernel of block tiles, from its features. Terms and sources: docs/cost-model.md."""
+"""Predicted time of a block-tile kernel from its features. Terms and sources: docs/cost-model.md."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SHORTER_NOT_HIDDEN = 0.15
 
 @dataclass(slots=True, kw_only=True)
 class BlockFeatures(Features):
-    """Features of a kernel of block tiles."""
+    """Features of a block-tile kernel."""
 
     bytes: float
     """Of a tile, from and to memory."""

@@ -1,4 +1,4 @@
-"""Staging of inputs: a group reads a picture once per tile into a stage of its own.
+"""Input staging: a group copies an input once per tile into a stage in shared memory.
 
 Part of `promote-memory{stage_inputs=true}`. The new stage is an identity, so everything else (regions, places,
 lowering) treats it like any other:
@@ -22,7 +22,7 @@ from tilefuse.dialects.img.ops import GroupOp, StageOp
 
 
 def stageable(model: PipelineModel, group: GroupOp) -> list[SSAValue]:
-    """The functions from outside that the group reads at several places, all moving with the tile alike.
+    """Find the outside functions that the group reads at several places, all of which follow the tile alike.
 
     Functions that only stages beside the output's chain read stay: such a read may be all that says which points
     belong to the tile, where it is of another result of a stage that the chain reads.
@@ -54,7 +54,7 @@ def stageable(model: PipelineModel, group: GroupOp) -> list[SSAValue]:
 
 
 def _needed(model: PipelineModel, members: Collection[int], output: int) -> set[int]:
-    """The members that a member needs, and itself."""
+    """Return a member and the members that it needs, transitively."""
     found, waiting = {output}, [output]
     while waiting:
         more = {p for p in model.producers(waiting.pop()) if p in members} - found
@@ -64,7 +64,7 @@ def _needed(model: PipelineModel, members: Collection[int], output: int) -> set[
 
 
 def stage_input(group: GroupOp, source: SSAValue) -> StageOp:
-    """Put a stage that copies `source` in front of the group's stages, and read it instead."""
+    """Insert a stage that copies `source` before the group's stages, and redirect their reads to it."""
     taken = {s.sym_name.data for s in group.parent_op().walk() if isinstance(s, StageOp)}  # type: ignore[union-attr]
     stage = copy_stage(free_name(f"{function_name(source)}_tile", taken), source)
     stage.location = group.location

@@ -1,4 +1,4 @@
-"""Loads of a thread in a block tile: its points share their neighbourhoods."""
+"""Loads of a block-tile thread: adjacent points share their neighbourhoods."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Reads = tuple[tuple[int, ...], ...]
 
 @lru_cache(maxsize=4096)
 def shared_loads(reads: Reads, rows_per_thread: int, times: int = 1) -> float:
-    """Loads per point of distinct offsets, when a thread keeps values that its neighbouring points share.
+    """Count the loads per point of distinct offsets if a thread keeps values that adjacent points share.
 
     `times`: rows of what is read from one row of the points to the next.
     """
@@ -49,7 +49,7 @@ def shared_loads(reads: Reads, rows_per_thread: int, times: int = 1) -> float:
 def piece_loads(
     reads: Reads, piece: int, rows_per_thread: int, bytes: int, times: tuple[int, int] = (1, 1)
 ) -> tuple[float, int]:
-    """(loads per point, values in registers) of a thread that computes `piece` points along x of each of its rows.
+    """Return (loads per point, values in registers) of a thread that computes `piece` points along x of each row.
 
     What these read is loaded by accesses of at most 16 bytes, once; (0, 0) for more values than `MOST_LOADED_AHEAD`.
     `times`: columns and rows of what is read from one point to the next.
@@ -73,7 +73,7 @@ def piece_loads(
 
 @lru_cache(maxsize=1024)
 def passes(bytes: int, stride: int) -> int:
-    """Passes through the banks of shared memory of a load of `bytes` by each lane, `stride` bytes from lane to lane."""
+    """Count the bank passes of a shared load of `bytes` per lane, `stride` bytes from lane to lane."""
     lanes = max(1, min(32, MOST_AT_ONCE // bytes))
     words = {(lane * stride + byte) // 4 for lane in range(lanes) for byte in range(0, bytes, min(4, bytes))}
     return 32 // lanes * max(Counter(word % BANKS for word in words).values())
@@ -81,7 +81,7 @@ def passes(bytes: int, stride: int) -> int:
 
 @lru_cache(maxsize=4096)
 def warp_passes(reads: Reads, piece: int, rows_per_thread: int, bytes: int, times: tuple[int, int]) -> float:
-    """Passes of a warp through the banks per point of each lane, where a thread computes `piece` points of each row.
+    """Count the bank passes of a warp per point of each lane, if a thread computes `piece` points of each row.
 
     These read shared memory at `reads` from `times` their own coordinates.
     """
@@ -103,7 +103,7 @@ def warp_passes(reads: Reads, piece: int, rows_per_thread: int, bytes: int, time
 
 
 def _near(columns: set[int], width: int) -> list[tuple[int, int]]:
-    """First and last of the accesses' columns, part by part: between columns far apart are too many to go through."""
+    """Return the first and last column of each cluster of accesses: clusters far apart are counted separately."""
     known = sorted(columns)
     gaps = [(a, b) for a, b in pairwise(known) if b - a > 4 * width]
     firsts = [known[0], *(b - b % width for _, b in gaps)]
@@ -112,7 +112,7 @@ def _near(columns: set[int], width: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Reads of one function by a stage at constants from as many times its own coordinates."""
+    """The reads of one function by a stage at constant offsets, with the coordinates scaled alike."""
 
     producer: int
     offsets: Reads
@@ -123,7 +123,7 @@ class Read:
 
 
 def times_of(indices: Sequence[AnyIndex]) -> tuple[int, int]:
-    """Columns and rows of the function from one point of its reader to the next; 1 along an index of another kind."""
+    """Return the columns and rows of the function per step of its reader; 1 along an index of another kind."""
     found = [1, 1]
     for d, index in enumerate(indices[:2]):
         if isinstance(index, Index) and index.var == d and index.den == 1:
@@ -132,7 +132,7 @@ def times_of(indices: Sequence[AnyIndex]) -> tuple[int, int]:
 
 
 class Loads(NamedTuple):
-    """Loads of one function by a stage, per point."""
+    """The loads of one function by a stage, per point."""
 
     loads: float
     values: int
@@ -142,7 +142,7 @@ class Loads(NamedTuple):
 
 
 def loads_of(node: Node, read: Read, piece: int, rows: int, deep: int, bytes: int) -> Loads:
-    """Count the loads of a function of `bytes` an element, by threads with `piece` points in each of `rows`."""
+    """Count the loads of a function of `bytes` per element, by threads with `piece` points in each of `rows`."""
     loads, values = piece_loads(read.offsets, piece, rows, bytes, read.times) if piece > 1 else (0.0, 0)
     if piece > 1 and deep * (gathered := _computed_places(node, read.producer)) > FEW_GATHERED_LOADS:
         loads = float(gathered)  # of several points side by side, each has its own
@@ -152,6 +152,6 @@ def loads_of(node: Node, read: Read, piece: int, rows: int, deep: int, bytes: in
 
 
 def _computed_places(node: Node, producer: int) -> int:
-    """Reads of a producer at places that do not follow the reader's points."""
+    """Return the reads of a producer at places that do not follow the reader's points."""
     reads = (access.indices for access in node.accesses if access.producer == producer)
     return sum(any(isinstance(i, GeneralIndex) for i in indices) for indices in reads)

@@ -1,4 +1,4 @@
-"""The door of `block_tile`: overlapped tiles in shared memory, several points per thread.
+"""The execution model `block_tile`: overlapped tiles in shared memory, several points per thread.
 
 The modules behind it are imported at their first use: checking a schedule loads neither the search nor the emission.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class BlockTile(TiledModel):
-    """A block shares its tiles in shared memory; each thread computes several points."""
+    """A block keeps its tiles in shared memory; each thread computes several points."""
 
     name = "block_tile"
     schedule = BlockSchedule
@@ -138,7 +138,7 @@ class BlockTile(TiledModel):
         return fewer_points(BlockSchedule.expect(group.schedule), spill)
 
     def smaller(self, group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
-        """Half the rows per block, else half the columns."""
+        """Halve the rows of a block, else the columns."""
         from tilefuse.analysis.regions import fixed_span
 
         schedule = BlockSchedule.expect(group.schedule)

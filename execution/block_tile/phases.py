@@ -1,4 +1,4 @@
-"""The phases of a block tile: stages that the threads of a block compute, or copy, into shared memory together."""
+"""Phases of a block tile: a block's threads together compute or copy a stage into shared memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ROWS_PER_ITEM = 4
 
 @dataclass(frozen=True)
 class _Items:
-    """Boxes of equal size that make up (part of) a stage's region, shared out among the threads of a block."""
+    """Boxes of equal size that cover (part of) a stage's region, distributed over the threads of the block."""
 
     counts: list[int]
     """Boxes per dimension, x first."""
@@ -48,7 +48,7 @@ class _Items:
 
 
 def copied_source(stage: StageOp, schedule: BlockSchedule, region: Region) -> SSAValue | None:
-    """The picture that a stage in shared memory only copies, if the hardware can copy it by itself."""
+    """Return the input that a shared-memory stage only copies, if asynchronous copies can do so."""
     read = staged_read(stage)
     if read is None or schedule.one_thread or not region.follow or not moves_by_pieces(region.follow[0]):
         return None
@@ -63,14 +63,14 @@ MOST_PLANES_TOGETHER = 32
 
 
 class Phases:
-    """Emits the phases of one group."""
+    """Emit the phases of one group."""
 
     def __init__(self, e: Emitter, tile: TileContext, schedule: BlockSchedule, alignment: Alignment, gather: Gather):
         self.e, self.tile, self.schedule, self.alignment, self.gather = e, tile, schedule, alignment, gather
         self.threads = Threads(e, schedule.thread_counts)
 
     def rows(self, stage: StageOp, region: Region, arrays: Sequence[SSAValue], offset: Num = 0) -> list[SharedRows]:
-        """Rows of a stage's values in shared memory, from `offset` on."""
+        """Return the rows of a stage in shared memory from `offset`."""
         assert stage.place is not None
         first, pitch = shared_row(region, stage.place.pad.data, row_step(stage, self.schedule))
         strides = [1, pitch]
@@ -89,7 +89,7 @@ class Phases:
         ]
 
     def emit(self, stage: StageOp, region: Region, rows: Sequence[SharedRows], *, planes: bool = False) -> bool:
-        """A phase; whether there are copies in it that have to be waited for. `planes`: a thread has all at once."""
+        """Emit a phase; return whether it starts asynchronous copies. `planes`: a thread computes all planes."""
         source = copied_source(stage, self.schedule, region)
         with self.threads.together() as t:
             if source is None:
@@ -110,7 +110,7 @@ class Phases:
             self.threads.walk(t, items.counts, each, from_last=number > 0)
 
     def _items(self, stage: StageOp, region: Region, planes: bool) -> list[_Items]:
-        """Cut the region of a stage up: into pieces, then the columns left over."""
+        """Split the region of a stage into pieces, and the columns left over."""
         if not region.spans:
             return [_Items([1], [1], lambda i: i)]
         (low, high), *rest = region.spans
@@ -146,7 +146,7 @@ class Phases:
     def _compute(
         self, stage: StageOp, region: Region, rows: Sequence[SharedRows], items: _Items, at: Sequence[Num]
     ) -> None:
-        """One item of a phase, into shared memory."""
+        """Emit one item of a phase, into shared memory."""
         e = self.e
         sizes = items.sizes
         origin = [items.column(at[0])]
@@ -178,7 +178,7 @@ class Phases:
     # --- copying
 
     def _copy_all(self, source: SSAValue, region: Region, rows: SharedRows, t: Num) -> None:
-        """Copy rows of an interior tile by pieces of 16 bytes, or less as rows are aligned, then other elements."""
+        """Copy rows of an interior tile by pieces of up to 16 bytes as alignment allows, then the other elements."""
         e = self.e
         (low, high), *rest = region.spans
         size = element_bytes(source.type.element)  # type: ignore[attr-defined]
@@ -205,7 +205,7 @@ class Phases:
             self.threads.walk(t, [beside, *box], each_beside, from_last=True)
 
     def _copy(self, source: SSAValue, region: Region, rows: SharedRows, relative: Sequence[Num], width: int) -> None:
-        """`width` elements that lie side by side."""
+        """Copy `width` adjacent elements."""
         e = self.e
         buffer = self.tile.buffers[source]
         absolute = [self.tile.absolute(e, f, c) for f, c in zip(region.follow, relative, strict=True)]
@@ -221,12 +221,12 @@ class Phases:
 
 
 def _full_pieces(low: int, high: int, piece: int) -> tuple[int, int]:
-    """(first, end) of the multiples of `piece` inside the columns low..high."""
+    """Return (first, end) of the multiples of `piece` in the columns low..high."""
     return -(-low // piece) * piece, (high + 1) // piece * piece
 
 
 def _beside(e: Emitter, i: Num, low: int, start: int, end: int) -> Num:
-    """The i-th column from `low` on outside of start..end - 1."""
+    """Return the i-th column from `low` on outside start..end - 1."""
     left = start - low
     if not left:
         return e.add(i, end)

@@ -1,4 +1,4 @@
-"""Pieces of rows in block tiles: values that a thread's neighbouring points share are loaded once, by wide accesses.
+"""Register tiling in x: values that a thread's adjacent points share are loaded once, by vector accesses.
 
 A thread computes a small box of points, `vector` along x. What these read of a function, a box again, goes to
 registers first: from global memory by vectors of up to 16 bytes where rows lie at multiples of them, else by scalars;
@@ -35,7 +35,7 @@ points in registers takes their place there."""
 
 
 def access_width(func: SSAValue, piece: int) -> int:
-    """Elements of a function that one access of at most 16 bytes moves, so that they make up pieces evenly."""
+    """Return the elements of one access of at most 16 bytes that evenly divide a piece."""
     assert isinstance(func.type, FuncType)
     element = func.type.element
     if element == i1:
@@ -47,7 +47,7 @@ def access_width(func: SSAValue, piece: int) -> int:
 
 
 def runs(low: int, high: int, width: int) -> list[tuple[int, int]]:
-    """(first, count) of accesses that cover the columns low..high and no other; each lies at a multiple of its size."""
+    """Return (first, count) of aligned accesses that cover exactly the columns low..high."""
     found = []
     while low <= high:
         count = width
@@ -94,7 +94,7 @@ class SharedRows:
     """Where the stage begins in the array."""
 
     def index(self, e: Emitter, relative: Sequence[Num]) -> list[Num]:
-        """The memref indices of a point."""
+        """Return the memref indices of a point."""
         result: Num = self.offset
         for c, first, stride in zip(relative, self.firsts, self.strides, strict=True):
             result = e.add(result, e.mul(e.sub(c, first), stride))
@@ -102,7 +102,7 @@ class SharedRows:
 
 
 class Alignment:
-    """Per buffer in global memory, whether all pieces of its rows lie at a multiple of some size.
+    """Row alignment per global buffer: whether all pieces of its rows start at multiples of a size.
 
     Made outside of all loops, where it computes the address bits that each row of each block's tile has in common.
     """
@@ -113,7 +113,7 @@ class Alignment:
         self._pointers: dict[SSAValue, SSAValue] = {}
 
     def add(self, func: SSAValue, buffer: KernelBuffer, first: Num) -> None:
-        """Note a function that is accessed by pieces, from the column `first` (on the grid) on."""
+        """Record a function that is accessed by pieces, from the absolute column `first`."""
         assert isinstance(func.type, FuncType)
         if not rows_are_contiguous(func):
             return
@@ -142,7 +142,7 @@ class Alignment:
         return e.compare("eq", e.op(arith.AndIOp(bits, e.value(size - 1))), 0)
 
     def choose(self, func: SSAValue, buffer: KernelBuffer, widths: Sequence[int], emit: Callable[[int], None]) -> None:
-        """`emit` with the number of elements of an access: the first of `widths` that rows are aligned for, else 1."""
+        """Emit with the widest access of `widths` for which rows are aligned, else with 1 element."""
         condition = self.holds(func, buffer, widths[0]) if widths else None
         if condition is None:
             emit(1)
@@ -151,7 +151,7 @@ class Alignment:
 
 
 def access_widths(func: SSAValue, piece: int) -> list[int]:
-    """`access_width`, and its halves: rows of pictures whose widths are even lie at multiples of two elements."""
+    """Return `access_width` and its halves: rows of pictures of even width are aligned to two elements."""
     widths = [access_width(func, piece)]
     while widths[-1] > 2:
         widths.append(widths[-1] // 2)
@@ -160,7 +160,7 @@ def access_widths(func: SSAValue, piece: int) -> list[int]:
 
 @contextmanager
 def unrolled(e: Emitter, sizes: Sequence[int]) -> Iterator[list[Num]]:
-    """Unrolled loops over a box, x first and innermost."""
+    """Unroll the loops over a box, x innermost."""
     with ExitStack() as stack:
         k: list[Num] = [0] * len(sizes)
         for d in reversed(range(len(sizes))):
@@ -181,7 +181,7 @@ class _Window:
     """Points up to which they are worth registers."""
 
     def grow(self, other: _Window) -> bool:
-        """Take in another one; False where it moves differently."""
+        """Extend the box by another; return False if it follows the tile differently."""
         if self.follow != other.follow or self.origin != other.origin:
             return False
         self.spans = [(min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(self.spans, other.spans, strict=True)]
@@ -225,7 +225,7 @@ def moves_by_pieces(follow: Follow) -> bool:
 
 
 def reads_by_pieces(stage: StageOp, follow: Sequence[Follow]) -> bool:
-    """Whether all that a stage reads anew at each x lies side by side in memory, but for where its data send it."""
+    """Whether all reads of a stage that move with x are contiguous in memory, data-dependent ones aside."""
     windowed = False
     for access in accesses(stage):
         if is_windowed(access.indices):
@@ -246,7 +246,7 @@ def _looks_up(stage: StageOp) -> bool:
 def pieced_inputs(
     stages: Sequence[StageOp], follow: Mapping[StageOp, Sequence[Follow]]
 ) -> Iterator[tuple[SSAValue, Follow]]:
-    """Functions from outside that may be read by pieces, each with how their columns follow the tile."""
+    """Return the outside functions that may be read by pieces, with how their columns follow the tile."""
     inside = {f for s in stages for f in s.funcs}
     for stage in stages:
         for access in accesses(stage):
@@ -256,12 +256,12 @@ def pieced_inputs(
 
 
 def times(follow: Follow, number: int) -> Follow:
-    """The following of the tile by `number` times a coordinate."""
+    """Scale how a coordinate follows the tile by `number`."""
     return follow if number == 1 or follow.dim is None else Follow(follow.dim, follow.ratio * number)
 
 
 def windows(e: Emitter, readers: Sequence[Reader]) -> dict[tuple[SSAValue, Way], _Window]:
-    """Windows that the points of `readers` read, by the function as it is read and the way in which it is."""
+    """Return the windows that the points of `readers` read, by function (boundaries included) and direction."""
     found: dict[tuple[SSAValue, Way], _Window | None] = {}
     for reader in readers:
         for access in accesses(reader.stage):
@@ -288,7 +288,7 @@ def windows(e: Emitter, readers: Sequence[Reader]) -> dict[tuple[SSAValue, Way],
 
 
 class Gather:
-    """Emits the loads of one group's pieces."""
+    """Emit the piecewise loads of one group."""
 
     def __init__(
         self,
@@ -301,7 +301,7 @@ class Gather:
         self.e, self.tile, self.alignment, self.shared, self.piece = e, tile, alignment, shared, piece
 
     def load(self, readers: Sequence[Reader]) -> dict[tuple[SSAValue, Way], Resident]:
-        """Load all points that `readers` read, where pieces help; return them by the function as read, and the way."""
+        """Load all points that `readers` read, where pieces help; return them by function and direction."""
         loaded: dict[tuple[SSAValue, Way], Resident] = {}
         for (source, of), window in windows(self.e, readers).items():
             base, boundaries = behind_boundaries(source)
@@ -326,12 +326,12 @@ class Gather:
         return array, Resident(load)
 
     def _rows(self, window: _Window, row: Callable[[list[Num]], None]) -> None:
-        """`row` for the row at each further coordinate, counted from the window's first."""
+        """Emit `row` for the row at each further coordinate, counted from the window's first."""
         with unrolled(self.e, [1, *window.extents[1:]]) as k:
             row(k)
 
     def _at(self, window: _Window, k: Sequence[Num], column: Num) -> list[Num]:
-        """Coordinates relative to the tile of the row `k`, `column` columns from the piece's origin."""
+        """Return the tile-relative coordinates of row `k`, `column` columns from the piece's origin."""
         e = self.e
         rest = zip(window.origin[1:], k[1:], window.spans[1:], strict=True)
         return [e.add(window.origin[0], column), *(e.add(o, e.add(c, low)) for o, c, (low, _) in rest)]
@@ -339,7 +339,7 @@ class Gather:
     def _fill(
         self, array: SSAValue, window: _Window, width: int, memory: SSAValue, index: Callable[[list[Num]], list[Num]]
     ) -> None:
-        """Load a window by accesses of `width` elements, and of fewer at its ends."""
+        """Load a window by accesses of `width` elements, and narrower ones at its ends."""
         e = self.e
         low, high = window.spans[0]
 

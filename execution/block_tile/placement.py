@@ -37,7 +37,7 @@ def place_stages(
     follow: Mapping[int, tuple[Follow, ...]],
     micro: Mapping[int, Region],
 ) -> dict[int, Placement]:
-    """The place of every member but the anchor, `output`; `micro`: each member's region for one thread's points."""
+    """Return the place of every member except the anchor `output`; `micro`: each member's region per thread."""
     inside, tables, stored = set(members), looked_up(model, members), set(model.stored(members))
     in_thread = {output}
     for id in sorted(inside - {output}, reverse=True):
@@ -74,17 +74,17 @@ def place_stages(
 
 
 def follows_one_to_one(follow: Sequence[Follow]) -> bool:
-    """Whether each thread's points of a stage are as many as of the anchor, so that they can live in its registers."""
+    """Whether each thread has as many points of a stage as of the anchor, so that registers can hold them."""
     return all(f.dim is None or f.ratio == 1 for f in follow)
 
 
 def _begins_with_threads(follow: Sequence[Follow]) -> bool:
-    """Whether each thread's region of a stage begins at a whole multiple of the start of its own points."""
+    """Whether each thread's region of a stage begins at an integer multiple of its first own point."""
     return all(f.dim is None or f.ratio.denominator == 1 for f in follow)
 
 
 def _reads_memory_at_own_points(node: Node, inside: Collection[int]) -> bool:
-    """Whether a stage reads nothing from memory around its points: points that many share are better read once."""
+    """Whether a stage reads memory only at its own point: points read by several threads are better loaded once."""
     return all(
         isinstance(index, Index) and (index.var is None or index == Index(d, 1))
         for access in node.accesses
@@ -94,13 +94,13 @@ def _reads_memory_at_own_points(node: Node, inside: Collection[int]) -> bool:
 
 
 def _ratio(mine: Sequence[Follow], theirs: Sequence[Follow]) -> float:
-    """Points of a stage for each one of its consumer's, as both follow the tile."""
+    """Return the points of a stage per point of its consumer, from how both follow the tile."""
     ratios = {f.dim: f.ratio for f in theirs if f.dim is not None}
     return float(math.prod(f.ratio / ratios.get(f.dim, 1) for f in mine if f.dim is not None))
 
 
 def check_stored(group: GroupOp, model: PipelineModel) -> None:
-    """Raise PipelineError for a stored stage in registers of which threads do not have points of their own.
+    """Raise PipelineError for a stored register stage whose points are not each owned by one thread.
 
     Raises NotFusable for an illegal group.
     """
@@ -115,7 +115,7 @@ def check_stored(group: GroupOp, model: PipelineModel) -> None:
 
 
 def staged_read(stage: StageOp) -> ReadOp | None:
-    """The read of a stage that copies a function to shared memory, past registers; None for any other stage.
+    """Return the read of a stage that copies a function asynchronously to shared memory; None for other stages.
 
     None, too, for a copy that is stored: its values pass through registers.
     """
@@ -125,7 +125,7 @@ def staged_read(stage: StageOp) -> ReadOp | None:
 
 
 def prefetched(group: GroupOp) -> list[StageOp]:
-    """Copies of inputs in shared memory that a block which computes several tiles begins a tile ahead."""
+    """Return the staged inputs that a block of several tiles copies one tile ahead."""
     schedule = BlockSchedule.expect(group.schedule)
     if schedule.tiles_per_block == 1 or schedule.one_thread:
         return []
@@ -140,7 +140,7 @@ def prefetched(group: GroupOp) -> list[StageOp]:
 
 
 def row_step(stage: StageOp, schedule: BlockSchedule) -> int:
-    """Elements to a multiple of which rows of a stage in shared memory begin and end.
+    """Return the alignment of a stage's shared rows, in elements.
 
     Threads move pieces of the schedule's vector width; copies are moved by 16 bytes.
     """
@@ -156,7 +156,7 @@ PLANES = 0.4
 
 
 def holds_planes(node: Node, region: Region) -> bool:
-    """Whether a thread computes all planes of a stage in shared memory at once: few, with much in common."""
+    """Whether a thread computes all planes of a shared stage at once: they are few and share much."""
     count = math.prod(region.extents[2:])
     return (
         1 < count <= SMALL_DIMENSION
@@ -166,7 +166,7 @@ def holds_planes(node: Node, region: Region) -> bool:
 
 
 def shared_row(region: Region, pad: int, step: int) -> tuple[int, int]:
-    """(first column, elements) of a row in shared memory.
+    """Return (first column, elements) of a row in shared memory.
 
     Rows begin and end at multiples of `step` from the tile's origin, so that pieces lie where vectors may. A number,
     which has no dimensions, is an element by itself.
@@ -179,7 +179,7 @@ def shared_row(region: Region, pad: int, step: int) -> tuple[int, int]:
 
 
 def shared_elements(region: Region, pad: int, step: int) -> int:
-    """Elements that a region takes in shared memory."""
+    """Return the shared-memory elements of a region."""
     return shared_row(region, pad, step)[1] * math.prod(region.extents[1:]) if region.spans else 1
 
 
@@ -190,7 +190,7 @@ def shared_bytes(
     steps: Mapping[int, int],
     twice: Collection[int] = (),
 ) -> int:
-    """Shared memory of a block: for each slot the largest stage in it. `steps`: see `row_step`.
+    """Return the shared memory of a block: the largest stage of each slot. `steps`: see `row_step`.
 
     Stages in `twice` have two places of their own, for this tile and for the next.
     """
@@ -207,7 +207,7 @@ def shared_bytes(
 
 
 def bank_padding(row: int, bytes: int, threads_x: int, rows_per_thread: int, piece: int, step: int) -> int:
-    """Elements to add to shared rows of `row` elements so that a warp's reads fall into different banks.
+    """Return the padding of shared rows of `row` elements that avoids bank conflicts of a warp's reads.
 
     A warp reads `threads_x` neighbouring pieces in each of several rows, `rows_per_thread` apart; shared memory has
     32 banks of 4 bytes and serves 128 bytes at a time. The smallest multiple of `step` (under a bank row) with the
@@ -230,7 +230,7 @@ def bank_padding(row: int, bytes: int, threads_x: int, rows_per_thread: int, pie
 
 
 def group_places(group: GroupOp, model: PipelineModel) -> dict[StageOp, PlaceAttr]:
-    """The places of the stages of a scheduled group but the output, rows padded against bank conflicts.
+    """Return the places of a scheduled group's stages except the output, with rows padded against bank conflicts.
 
     Raises NotFusable for an illegal group.
     """
@@ -257,7 +257,7 @@ def group_places(group: GroupOp, model: PipelineModel) -> dict[StageOp, PlaceAtt
 
 
 def group_shared_memory(group: GroupOp, model: PipelineModel) -> Needs:
-    """Shared memory of the stages of a scheduled group that have places."""
+    """Return the shared memory of a scheduled group's placed stages."""
     schedule = BlockSchedule.expect(group.schedule)
     ids = {model.node_of[s.funcs[0]]: s for s in group.tiled}
     output = model.node_of[group.anchor.funcs[0]]

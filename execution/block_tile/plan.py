@@ -1,4 +1,4 @@
-"""The plan of a block tile's kernel."""
+"""The kernel plan of a block tile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tilefuse.lowering.reads import KernelBuffer, TileContext
 
 
 class BlockPlan(KernelPlan):
-    """Plan of a block tile: the tile body finds how rows lie, so the kernel does not."""
+    """Kernel plan of a block tile: the tile body tests row alignment, so the kernel does not."""
 
     def __init__(self, group: GroupOp, model: PipelineModel):
         super().__init__(group, model)
@@ -38,7 +38,7 @@ class BlockPlan(KernelPlan):
         return [TileFunction("fetch", self._fetch)] if self.staging else []
 
     def _fetch(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
-        """Emit the copies of the inputs of a tile that is computed later into `staging`."""
+        """Emit the copies of a later tile's inputs into `staging`."""
         BlockTileBody(self.group, self.model, e, tile, outputs).emit_fetch()
 
     def compute_tiles(self, block: TilesOfBlock, row: Num) -> None:

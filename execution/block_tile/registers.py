@@ -1,4 +1,4 @@
-"""Registers of block tiles: how many a compiler is likely to take, and schedules whose threads hold less."""
+"""Register estimates of block tiles, and schedules with fewer live values per thread."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ IN_PHASE, MOST_IN_PHASE = 0.65, 48.0
 
 @dataclass(slots=True)
 class LiveValues:
-    """Values that live in a thread while it computes its own points, and the most for a stage in shared memory."""
+    """Live values of a thread while it computes its own points, and the maximum over shared-memory stages."""
 
     stored: float = 0.0
     loaded: float = 0.0
@@ -35,17 +35,17 @@ class LiveValues:
     in_phase: float = 0.0
 
     def add_own(self, node: Node, points: Sequence[int], kept: Collection[int]) -> None:
-        """Count the loads of a thread for its own points of a stage; functions in `kept` are in its registers."""
+        """Count a thread's loads for its own points of a stage; functions in `kept` are in registers already."""
         values, gathered = loaded_values(node, points, kept)
         self.loaded += values
         self.gathered += gathered
 
     def add_phase(self, node: Node, points: Sequence[int], kept: Collection[int]) -> None:
-        """Count the values of a thread that computes points of a stage for shared memory."""
+        """Count a thread's values while it computes points of a stage for shared memory."""
         self.in_phase = max(self.in_phase, sum(loaded_values(node, points, kept)) + math.prod(points) * words(node))
 
     def registers(self, rank: int, buffers: int, rounds: int = 1) -> float:
-        """The registers that a CUDA compiler takes, about: fitted to NVRTC's reports (benchmarks/results).
+        """Estimate the registers that a CUDA compiler allocates; fitted to NVRTC's reports (benchmarks/results).
 
         `rounds`: how often the thread computes as many points further along x; their loads and stores overlap.
         """
@@ -62,12 +62,12 @@ class LiveValues:
 
 
 def words(node: Node) -> float:
-    """Registers of a point's values: a narrow one has one of its own."""
+    """Return the registers of a point's values: a narrow value has a whole one."""
     return sum(max(1.0, bytes / 4) for bytes in node.element_bytes)
 
 
 def loaded_values(node: Node, points: Sequence[int], kept: Collection[int]) -> tuple[float, float]:
-    """(values that points of a stage load together, values at computed places), without functions `kept` there."""
+    """Return (values that a stage's points load together, values at computed places), without functions in `kept`."""
     offsets: dict[tuple[int, tuple[tuple[int | None, int, int], ...]], list[tuple[int, ...]]] = {}
     gathered, count = 0, math.prod(points)
     for access in node.accesses:
@@ -90,7 +90,7 @@ def loaded_values(node: Node, points: Sequence[int], kept: Collection[int]) -> t
 
 
 def fewer_points(schedule: BlockSchedule, spill: Spill) -> BlockSchedule | None:
-    """Have a thread compute fewer points together, by as much as its registers spill; None where it is one already.
+    """Reduce the points per thread in proportion to its spills; None if it has only one.
 
     Fewer rounds are written out, then fewer points along x: the tile stays as it is. Fewer threads would not do, as
     each would hold as much as before.
@@ -104,7 +104,7 @@ def fewer_points(schedule: BlockSchedule, spill: Spill) -> BlockSchedule | None:
 
 
 def _halved(schedule: BlockSchedule) -> BlockSchedule | None:
-    """Half as many rounds of the dimension with most of them, or the largest divisor below; else half the vector."""
+    """Halve the iterations of the dimension with most (or take the largest smaller divisor); else halve the vector."""
     factors = list(schedule.unroll_factors or schedule.rounds)
     if (most := max(factors[1:], default=1)) > 1:
         d = factors.index(most, 1)

@@ -1,4 +1,4 @@
-"""Sharing out boxes of work among the threads of a block."""
+"""Distribution of boxes of work over the threads of a block."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tilefuse.lowering.emit import Emitter, Num
 
 
 class Threads:
-    """The threads of a block, `counts` of them per dimension, x first."""
+    """The threads of a block, `counts` per dimension, x first."""
 
     def __init__(self, e: Emitter, counts: Sequence[int]):
         self.e = e
@@ -20,7 +20,7 @@ class Threads:
 
     @contextmanager
     def together(self) -> Iterator[Num]:
-        """Code of all threads; gives the number of a thread. Of one thread no loops are made."""
+        """Open the loops over threads; return the thread's number. A single thread needs no loops."""
         e = self.e
         if self.total == 1:
             yield 0
@@ -34,7 +34,7 @@ class Threads:
             yield e.add(e.mul(e.add(e.mul(tz, y), ty), x), tx, "t")
 
     def walk(self, t: Num, box: Sequence[int], each: Callable[[list[Num]], None], *, from_last: bool = False) -> None:
-        """Run `each` for every place in `box`, every thread for some of them.
+        """Run `each` for every place in `box`, distributed over the threads.
 
         `from_last`: the last threads begin, which have least to do in a walk before this one.
         """
@@ -53,7 +53,7 @@ class Threads:
             each([*at, rest])
 
     def nested(self, box: Sequence[int], each: Callable[[list[Num]], None]) -> None:
-        """One thread: plain loops, x innermost."""
+        """Emit the plain loops of a single thread, x innermost."""
         e = self.e
         at: list[Num] = [0] * len(box)
 

@@ -1,4 +1,4 @@
-"""Whether stages that share a slot of shared memory take turns with it."""
+"""Check that stages of one shared-memory slot have disjoint lifetimes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tilefuse.execution.places import placed_stages
 
 
 def check_slots(group: GroupOp, model: PipelineModel) -> None:
-    """Raise PipelineError for shared memory that a stage would overwrite while an earlier one is still read there.
+    """Raise PipelineError if a stage would overwrite shared memory that is still to be read.
 
     Stages stand in program order, which is the order of the block's phases; the output is the last phase.
     """

@@ -1,4 +1,4 @@
-"""The tile body of a block tile that computes the steps of an update, one after the other.
+"""Emission of a block tile that computes the steps of an update one after the other.
 
     every thread begins: the first values of its points, in registers
     for each point of the domain, in order:
@@ -33,7 +33,7 @@ from tilefuse.lowering.symbols import identifier
 
 
 class StepsBody(BlockTileBody):
-    """Emits the tile body of one group whose update's steps are computed with it."""
+    """Emit the tile body of a group with stages in its update's steps."""
 
     def __init__(
         self, group: GroupOp, model: PipelineModel, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]
@@ -69,7 +69,7 @@ class StepsBody(BlockTileBody):
         self._output_phase(self._end)
 
     def _hold(self) -> None:
-        """Copy the points of inputs that all steps read to shared memory, if the schedule says so."""
+        """Copy the input points that all steps read to shared memory, if the schedule caches them."""
         e, tile = self.e, self.tile
         cached = cached_of(self.group, self.model)
         if not cached:
@@ -77,7 +77,7 @@ class StepsBody(BlockTileBody):
         origin = list(tile.origin)
 
         def relative(of: CachedBox, where: Sequence[Num]) -> list[Num]:
-            """The place of a point on the grid, from the first of the box on."""
+            """Return a point's place relative to the first point of the cached box."""
             starts = [0 if d is None else origin[d] for d in of.dims]
             return [e.sub(w, e.add(s, low)) for w, s, (low, _) in zip(where, starts, of.spans, strict=True)]
 
@@ -111,7 +111,7 @@ class StepsBody(BlockTileBody):
         tile.cached = {source: load(of, array) for (source, of), array in zip(cached.items(), arrays, strict=True)}
 
     def _cached_arrays(self, cached: Mapping[SSAValue, CachedBox]) -> list[SSAValue]:
-        """The shared arrays of inputs: of a size that the launch asks for, where a kernel has too little by itself."""
+        """Declare the shared arrays of cached inputs: dynamic ones where static shared memory is too small."""
         e = self.e
         types = [source.type for source in cached]
         elements = [type.storage for type in types if isinstance(type, FuncType)]
@@ -128,8 +128,7 @@ class StepsBody(BlockTileBody):
         return [e.op(memref.ViewOp(together, e.value(s), [], v), "staged") for s, v in zip(starts, views, strict=False)]
 
     def _is_overwritten(self, arrays: Mapping[StageOp, Sequence[SSAValue]]) -> bool:
-        """Whether the next step may overwrite arrays that this one's terms are computed of: before its first barrier,
-        which is the one behind what its first stages have written that is read."""
+        """Whether the next step may overwrite, before its first barrier, arrays that this step still reads."""
         stages = list(arrays)
         first: set[SSAValue] = set()
         for stage in stages:
@@ -144,12 +143,11 @@ class StepsBody(BlockTileBody):
 
     @property
     def _types(self) -> list[FuncType]:
-        """Types of the functions of the update."""
+        """Return the types of the update's functions."""
         return [f.type for f in self.update.funcs]
 
     def _open_domain(self, loops: ExitStack) -> bool:
-        """Open the loops over the domain, innermost last, whose place is where the tile lies along its dimensions;
-        False if it surely has no points."""
+        """Open the loops over the domain, innermost last; False if the domain is certainly empty."""
         e, places = self.e, []
         for dimension in reversed(self.update.domain):
             low, extent = (scalar_index(e, self.tile, v) for v in (dimension.min, dimension.extent))
@@ -163,7 +161,7 @@ class StepsBody(BlockTileBody):
     # --- the points of one thread
 
     def _begin(self, start: Sequence[Num], sizes: Sequence[int], own: Sequence[Num]) -> None:
-        """Keep the values that points have before the first step."""
+        """Load the initial values of the points."""
         initial = self.group.initial
         assert initial is not None
         of = [list[SSAValue](initial.funcs).index(old) for old in self.update.olds]
@@ -173,7 +171,7 @@ class StepsBody(BlockTileBody):
                 self.e.store(values[number], array, self._place(own, k))
 
     def _join(self, start: Sequence[Num], sizes: Sequence[int], own: Sequence[Num]) -> None:
-        """Add a step's terms to the values of each point, or join them otherwise."""
+        """Combine a step's terms with the values of each point."""
         e, update = self.e, self.update
         terms = self._computed(start, sizes)
         sources = {op.value: op.source for op in update.body.block.ops if isinstance(op, ReadOp)}
@@ -186,7 +184,7 @@ class StepsBody(BlockTileBody):
                 e.store(e.op(combined(way, type.element, e.load(array, at), term)), array, at)
 
     def _end(self, start: Sequence[Num], sizes: Sequence[int], own: Sequence[Num]) -> None:
-        """Store the results of the values after the last step."""
+        """Store the results after the last step."""
         e, rank, finish = self.e, self.update.rank, self.group.finish
         tile = self._tile_beside()
         stage = self.update if finish is None else finish
@@ -218,15 +216,15 @@ class StepsBody(BlockTileBody):
         self.stores.store(self.stored[0], stored, lambda k: self._relative(start, moved(k))[:rank], value)
 
     def _place(self, own: Sequence[Num], k: Sequence[Num]) -> list[Num]:
-        """The place of a point's values in the thread's arrays."""
+        """Return the place of a point's values in the thread's arrays."""
         return [self.e.add(o, c) for o, c in zip(own, k[: self.update.rank], strict=False)][::-1]
 
     def _tile_beside(self) -> TileContext:
-        """The tile for stages that are computed once for all steps: whether it is interior is known of the others."""
+        """Return the tile for stages computed once for all steps: being interior is a fact of the other stages."""
         return replace(self.tile, safe_reads=True, resident=dict(self.tile.resident), cached={})
 
     def _beside(self, stage: StageOp, tile: TileContext, start: Sequence[Num], k: Sequence[Num]) -> list[SSAValue]:
-        """The values of a stage beside the update at a thread's point."""
+        """Return the values of a stage beside the update at a thread's point."""
         rank = self.update.rank
         follow = self.follow[self.ids[self.anchor]][:rank]
         return emit_stage(self.e, tile, stage, Point(follow, self._relative(start, k)[:rank]))

@@ -1,4 +1,4 @@
-"""Instructions of a tile in one step of an update, as `cost.py` counts other tiles, with the differences of steps.
+"""Instruction counts of a tile per step of an update: as in `cost.py`, plus the differences between steps.
 
 Steps read at places that move with them: each point of a thread has its own loads then, in another row of banks or
 sectors for each of `vector` points side by side. Inputs that a block keeps are read at indices that rows share.
@@ -30,7 +30,7 @@ GATHERED_SPREAD = 0.5
 
 
 class Tiles(Protocol):
-    """Tiles of a group, as far as their steps need them."""
+    """The tiles of a group, as far as the costs of steps depend on them."""
 
     model: PipelineModel
     members: Sequence[int]
@@ -38,14 +38,14 @@ class Tiles(Protocol):
     follow: Mapping[int, tuple[Follow, ...]]
 
     def regions(self, tile: Sequence[int]) -> Mapping[int, Region]:
-        """Regions of each member that a tile needs."""
+        """Return the regions of each member that a tile needs."""
 
     def places(self, micro: Sequence[int]) -> Mapping[int, Placement]:
-        """The places of members if each thread computes `micro` points."""
+        """Return the places of members if each thread computes `micro` points."""
 
 
 def known_cost(stage: StageOp, dims: Collection[int]) -> float:
-    """Instructions of a body that follow from some of its coordinates, and choices by such values."""
+    """Return the instructions of a body that depend on known coordinates alone, and of choices by such values."""
     args = stage.body.block.args
     moving = depending(stage.body.block.ops, [v for d, v in enumerate(args) if d not in dims])
     moving |= {op.value for op in stage.body.block.ops if isinstance(op, ReadOp)}
@@ -60,7 +60,7 @@ def known_cost(stage: StageOp, dims: Collection[int]) -> float:
 
 
 def _moves_with(index: AnyIndex) -> set[int]:
-    """The dimensions of the reader that an index follows."""
+    """Return the reader's dimensions that an index follows."""
     if isinstance(index, GeneralIndex):
         return {d for d, _ in index.terms}
     return {index.var} if isinstance(index, Index) and index.var is not None else set()
@@ -73,8 +73,8 @@ def _is_general(access: Access) -> bool:
 def loads_in_step(
     node: Node, model: PipelineModel, producer: int, fixed: Mapping[int, int], piece: int, rows: int
 ) -> float:
-    """Loads per point that a stage takes of a producer. `fixed`: the points of small dimensions of which a thread has
-    all, which share what does not follow them."""
+    """Count the loads per point that a stage takes of a producer. `fixed`: one thread's points of small dimensions,
+    which share the loads that do not depend on these dimensions."""
     total = 0.0
     together: dict[int, list[tuple[int, ...]]] = {}
     for access in node.accesses:
@@ -93,18 +93,18 @@ def loads_in_step(
 
 
 def item_rows(region: Region, most: int) -> int:
-    """Rows of a stage in shared memory that a thread computes together."""
+    """Return the rows of a shared stage that a thread computes together."""
     rows = region.extents[1] if len(region.extents) > 1 else 1
     return next(p for p in range(most, 0, -1) if rows % p == 0)
 
 
 def has_own_places(node: Node) -> bool:
-    """Whether a stage reads at places of its own for each point, so that it is not computed by pieces."""
+    """Whether a stage reads places that do not follow its point, so that pieces do not help."""
     return any(map(_is_general, node.accesses))
 
 
 def in_registers(place: Placement | None) -> bool:
-    """Whether threads have a stage around their own points: the output, or a stage placed in registers."""
+    """Whether threads keep a stage's points in registers: the output, or a stage placed there."""
     return place is None or place.memory is Memory.Register
 
 
@@ -116,7 +116,7 @@ def _windowed(offsets: tuple[tuple[int, ...], ...], piece: int, rows: int, bytes
 def of_step(
     of: Tiles, tile: Sequence[int], threads: Sequence[int], micro: Sequence[int], cached: Collection[int]
 ) -> tuple[float, float]:
-    """(instructions of all threads, registers of one) that a tile takes in a step of an update, as of `_of_tile`.
+    """Return (instructions of all threads, registers of one) of a tile in one step of an update, as `_of_tile` does.
 
     `cached`: functions from outside that are in shared memory.
     """

@@ -1,4 +1,4 @@
-"""Stores of block tiles: a thread's points of a stage go from registers or shared memory to global memory.
+"""Stores of block tiles: from a thread's registers or from shared memory to global memory.
 
 Each stored stage has a box of its own: in border tiles points outside of it are not stored.
 """
@@ -24,12 +24,12 @@ Value = Callable[[int, Sequence[Num]], SSAValue]
 
 
 def stores_by_pieces(stored: Stored) -> bool:
-    """Whether pieces of rows that lie side by side in a thread do so in memory."""
+    """Whether row pieces that are contiguous in a thread are contiguous in memory, too."""
     return bool(stored.follow) and moves_by_pieces(stored.follow[0])
 
 
 class Stores:
-    """Emits the stores of one group."""
+    """Emit the stores of one group."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Stores:
         )  # fmt: skip
 
     def store(self, stored: Stored, sizes: Sequence[int], relative: Relative, value: Value) -> None:
-        """Store the points of a thread: a box of `sizes`, in pieces along x where pieces help."""
+        """Store a thread's points: a box of `sizes`, in pieces along x where pieces help."""
         e = self.e
 
         def absolute(k: Sequence[Num]) -> list[Num]:
@@ -63,7 +63,7 @@ class Stores:
                     e.store(value(i, k), buffer.memref, buffer.index(where, e))
 
     def store_shared(self, stored: Stored, rows: Sequence[SharedRows], own: Sequence[Span], threads: Threads) -> None:
-        """Store a tile's own points, `own`, of a stage in shared memory: the threads share them out."""
+        """Store a tile's own points, `own`, from shared memory, distributed over the threads."""
         e = self.e
         sizes = [high - low + 1 for low, high in own]
         by_pieces = self.piece > 1 and stores_by_pieces(stored) and not sizes[0] % self.piece
@@ -84,7 +84,7 @@ class Stores:
             threads.walk(t, [sizes[0] // width, *sizes[1:]], each)
 
     def _row(self, stored: Stored, k: Sequence[Num], absolute: Relative, value: Value) -> None:
-        """A piece of a row of every value: by vectors where rows are aligned and the piece is in the stage's box."""
+        """Store a row piece of every value: by vectors where rows are aligned and the piece lies in the stage's box."""
         e = self.e
         rest = list(k[1:])
 
@@ -122,6 +122,6 @@ class Stores:
         return inside
 
     def _needed(self, stored: Stored, where: Sequence[Num]) -> SSAValue | None:
-        """Whether a point lies in the box of a stage; true in interior tiles."""
+        """Return the condition that a point lies in the box of a stage; true in interior tiles."""
         inside = self._inside(stored, where)
         return None if inside is None else self.e.either(self.e.negate(self.tile.border), inside)

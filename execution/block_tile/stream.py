@@ -1,4 +1,4 @@
-"""Blocks that compute several tiles one after the other, and fetch the inputs of the next while they compute.
+"""Blocks that compute several tiles in turn, and copy the inputs of the next tile meanwhile.
 
 for s in 0 .. n:
   if s < n: fetch(tile s) into half s % 2; its copies are a group
@@ -20,7 +20,7 @@ Call = Callable[[Num, Sequence[SSAValue]], None]
 
 
 def emit_stream(e: Emitter, first: Num, count: Num, arrays: Sequence[SSAValue], fetch: Call, compute: Call) -> None:
-    """The loop over the rows of tiles `first` to `first + count - 1`; without `arrays` there is nothing to fetch."""
+    """Emit the loop over tile rows `first` to `first + count - 1`; without `arrays` nothing is copied ahead."""
     if not arrays:
         with e.loop(count, "s") as s:
             compute(e.add(first, s), ())

@@ -1,4 +1,4 @@
-"""The schedule of an update that runs in order."""
+"""The schedule attribute of an update that runs in order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class InOrderSchedule(ScheduleAttr):
 
     @property
     def points(self) -> int:
-        """Points of a thread, side by side."""
+        """Adjacent points per thread."""
         return self.number("points")
 
     @property

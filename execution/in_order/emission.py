@@ -1,4 +1,4 @@
-"""The kernel of an update: a thread per pure point, which goes over the reduction domain in order.
+"""Emission of an update that runs in order: a thread per pure point loops over the reduction domain.
 
 It writes over the old functions, where they lie; the box of the new ones says over which pure points. Right for every
 update, whatever it reads and writes: pure points never see one another. Where stages stand beside the update, a pure
@@ -54,13 +54,13 @@ def update_kernel(group: GroupOp) -> func.FuncOp:
 
 
 class _KeptPoints(UpdateFunction):
-    """The kernel of an update with stages beside it: a thread keeps the values of its points."""
+    """Kernel of an update with stages beside it: a thread keeps the values of its points."""
 
     point: Num = 0
     """Which of these it is at."""
 
     def keep(self, points: int) -> None:
-        """Make room for the values of so many points, inside the loops over threads."""
+        """Allocate the values of `count` points inside the loops over threads."""
         types = [storage_type(self.element(number)) for number in range(len(self.op.olds))]
         self.kept = [self.e.alloca([points], type, PRIVATE, "kept") for type in types]
 
@@ -80,7 +80,7 @@ class _KeptPoints(UpdateFunction):
 def _points_of_a_thread(
     function: UpdateFunction, count: int, where: dict[SSAValue, Num], open_scopes: ExitStack
 ) -> Num:
-    """Open the loop over the points side by side, as far as the picture goes; `where` has the first.
+    """Open the loop over a thread's adjacent points that lie in the picture; `where` has the first.
 
     Gives the number of the point.
     """
@@ -95,7 +95,7 @@ def _points_of_a_thread(
 
 
 def _write(function: UpdateFunction, body: UpdateBody) -> None:
-    """Write the values of all functions, when all are computed."""
+    """Write the values of all functions after all are computed."""
     e, op = function.e, function.op
     where = body.position()
     written: list[tuple[SSAValue, SSAValue, list[Num]]] = []

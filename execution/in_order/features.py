@@ -1,4 +1,4 @@
-"""Features of an update in order: threads of many steps, one after the other."""
+"""Features of an update that runs in order: threads with many sequential steps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CPU_STEP, CPU_FAR = 6.0, 18.0
 
 @dataclass(slots=True, kw_only=True)
 class InOrderFeatures(Roofline):
-    """Counts of a kernel, and the steps that a thread has no way to overlap."""
+    """Counts of a kernel, and of the steps that a thread cannot overlap."""
 
     steps: float
     """Points of the domain, which each thread takes one after the other."""

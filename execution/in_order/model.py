@@ -1,4 +1,4 @@
-"""The door of `in_order`: a thread per pure point of an update, which goes over the reduction domain in order.
+"""The execution model `in_order`: a thread per pure point of an update, which loops over the reduction domain.
 
 Right for every update, whatever it reads and writes: pure points never see one another.
 """
@@ -100,7 +100,7 @@ class InOrder(ExecutionModel):
 
 
 def _written(facts: GroupFacts, machine: Machine) -> float:
-    """Bytes that a recurrence writes on a CPU, each step at a place of its own.
+    """Return the bytes that a recurrence writes on a CPU, each step to its own place.
 
     On a GPU the constants of time hold them.
     """
@@ -113,12 +113,12 @@ def _written(facts: GroupFacts, machine: Machine) -> float:
 
 
 def _moves_along_x(update: UpdateOp) -> bool:
-    """Whether pure points lie side by side in memory, and may take the steps of a domain together."""
+    """Whether pure points are contiguous in memory, and may take the steps of a domain together."""
     return bool(update.domain) and update.pure_dims[:1] == [0] and not prints(update)
 
 
 def _is_far(update: UpdateOp) -> bool:
-    """Whether some read moves from row to row along the innermost dimension of the domain."""
+    """Whether a read moves from row to row along the innermost dimension of the domain."""
     from tilefuse.analysis.access import accesses, coordinates
     from tilefuse.analysis.index import Index
 

@@ -1,1 +1,1 @@
-"""Execution model `reduce`: the points of a reduction domain shared out to lanes, warps and blocks."""
+"""Execution model `reduce`: a reduction domain distributed over lanes, warps and blocks."""

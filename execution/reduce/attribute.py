@@ -1,4 +1,4 @@
-"""The schedule of a reduction."""
+"""The schedule attribute of a reduction."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ class ReduceSchedule(ScheduleAttr):
 
     @property
     def vector_width(self) -> int:
-        """Neighbouring points that a lane takes at once."""
+        """Neighbouring points that a lane loads at once."""
         return self.number("vector")
 
     @property
     def across(self) -> bool:
-        """Whether lanes lie along the pure points."""
+        """Whether lanes run along the pure points."""
         return bool(self.number("across"))
 
     @property
@@ -71,22 +71,22 @@ class ReduceSchedule(ScheduleAttr):
 
     @property
     def rows(self) -> int:
-        """Rows of the tile, each of which has warps of its own."""
+        """Rows of the tile, each with its own warps."""
         return self.points // (self.lanes * self.vector_width if self.across else 1)
 
     @property
     def team(self) -> int:
-        """Warps that share out the domain of a row of the tile."""
+        """Warps that share the domain for one row of the tile."""
         return self.warps // self.rows
 
     @property
     def split(self) -> int:
-        """Blocks that share out the domain of a tile."""
+        """Blocks that share the domain of a tile."""
         return self.number("split")
 
     @property
     def chunk(self) -> int:
-        """Points of a row of the domain that the lanes take before the next."""
+        """Points of a domain row that the lanes take per chunk."""
         return self.lanes * self.vector_width * self.number("unroll")
 
     def verify(self) -> None:

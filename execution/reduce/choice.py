@@ -1,4 +1,4 @@
-"""The schedules of a reduction that are worth comparing."""
+"""Candidate schedules of a reduction."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Reduction(Candidate):
 
 
 def reduce_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Reduction]:
-    """The schedules of a group that is legal: by how lanes lie, and how many blocks share out the domain."""
+    """Return the schedules of a legal group, by direction of lanes and number of blocks that share the domain."""
     work = facts.update_work
     for across in (False, True):
         if across and not work.pure:
@@ -57,7 +57,7 @@ def reduce_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Reduction
 
 
 def _vector(facts: GroupFacts, across: bool) -> int:
-    """Neighbours that a lane takes at once: the elements of a load of 16 bytes, if their sums fit the registers."""
+    """Return the elements of a lane's 16-byte load, limited so that their sums fit the registers."""
     op = facts.update.update
     wide = wide_reads(op, op.pure[0] if across else op.domain[0].coordinate)
     most = max((elements_per_access(r.source, 16) for r in wide), default=1)
@@ -71,7 +71,7 @@ def _vector(facts: GroupFacts, across: bool) -> int:
 
 
 def _loaded_bytes(facts: GroupFacts) -> int:
-    """Count the bytes of a point of the function that has the fewest."""
+    """Return the bytes per point of the narrowest function."""
     op = facts.update.update
     elements = [r.op.value.type for r in accesses(op) if r.op.source not in op.currents]
     return min(map(element_bytes, elements), default=4)
@@ -151,13 +151,13 @@ def _features(facts: GroupFacts, work: UpdateWork, s: ReduceSchedule, machine: M
 
 
 def _filled(extent: int, s: ReduceSchedule) -> float:
-    """Points that lanes have room for, for each of a row of the domain."""
+    """Return the points, per point of a domain row, that lanes have room for."""
     full, rest = divmod(extent, s.chunk)
     return (full * s.chunk + -(-rest // s.lanes) * s.lanes * 2) / extent
 
 
 def _bytes(facts: GroupFacts, work: UpdateWork, across: bool) -> tuple[float, float]:
-    """Bytes from and to memory, and instructions more per point, where lanes do not lie side by side in memory."""
+    """Return bytes to and from memory, and extra instructions per point, where lanes are not contiguous in memory."""
     op, nodes, node_of = facts.update.update, facts.model.nodes, facts.model.node_of
     own = op.pure[0] if across else op.domain[0].coordinate
     number = coordinates(op)[own]

@@ -1,4 +1,4 @@
-"""The kernel of a reduction: warps add up their shares of the domain, then the block, then the last of its blocks.
+"""Emission of a reduction: warps sum their shares of the domain, then the block, then the last of its blocks.
 
 What is joined with what, and in which order, depends on the schedule and the extents alone.
 """
@@ -37,7 +37,7 @@ def reduce_kernel(group: GroupOp) -> func.FuncOp:
 
 
 class _ReduceKernel:
-    """The kernel while it is emitted."""
+    """A reduction's kernel during emission."""
 
     def __init__(self, group: GroupOp):
         self.schedule = ReduceSchedule.expect(group.schedule)
@@ -85,7 +85,7 @@ class _ReduceKernel:
     # --- blocks and threads
 
     def _block(self, open_scopes: ExitStack) -> None:
-        """Open the loops over blocks; find the tile, and the share of its domain, of each."""
+        """Open the loops over blocks; find each block's tile and share of the domain."""
         e, s = self.e, self.schedule
         counts = [
             e.ceildiv(n, size, f"tiles_{letter(d)}")
@@ -128,7 +128,7 @@ class _ReduceKernel:
     # --- the first phase: warps
 
     def _warp(self, warp: Num, lane: Num) -> None:
-        """Add up a warp's share, and leave it to the next phase, or write it where there is none."""
+        """Sum a warp's share, and pass it to the next phase, or write it if there is none."""
         e, s = self.e, self.schedule
         row, member = e.div_rem(warp, s.team)
         worker = e.add(e.mul(self.share, s.team), member)
@@ -181,7 +181,7 @@ class _ReduceKernel:
         e.choose(all_inside, inner, lambda: traversal.across(pure, worker, sums, False, inside))
 
     def _pure(self, place: Num) -> tuple[dict[SSAValue, Num], SSAValue | None]:
-        """The pure coordinates of a point of the tile, and whether it is in the box."""
+        """Return the pure coordinates of a tile's point, and whether it lies in the box."""
         e, s = self.e, self.schedule
         found: dict[SSAValue, Num] = {}
         inside: SSAValue | None = None
@@ -197,7 +197,7 @@ class _ReduceKernel:
         return found, inside
 
     def _leave(self, member: Num, place: Num, values: Sequence[Values]) -> None:
-        """Put a warp's sums of a point where the next phase finds them."""
+        """Store a warp's sums of a point for the next phase."""
         if not self.rows:
             self._write(place, values)
         for arrays, found in zip(self.rows, values, strict=False):
@@ -208,7 +208,7 @@ class _ReduceKernel:
 
     @contextmanager
     def _each_point(self, warp: Num, lane: Num) -> Iterator[Num]:
-        """Share out the points of the tile to the threads of the block."""
+        """Distribute the points of the tile over the threads of the block."""
         e, s = self.e, self.schedule
         count = s.lanes * s.warps
         thread = e.add(e.mul(warp, s.lanes), lane)
@@ -237,14 +237,14 @@ class _ReduceKernel:
             e.effect(MemoryBarrierOp(MemScope.Gpu))
 
     def _partials(self) -> list[list[SSAValue]]:
-        """The workspaces with the sums of blocks, by fold."""
+        """Return the workspaces with the sums of blocks, by fold."""
         numbers = count()
         return [[self.function.workspaces[partial_name(next(numbers))] for _ in f.types] for f in self.folds]
 
     # --- the third phase: the last block of a tile
 
     def _take_ticket(self) -> None:
-        """Find out whether this block is the last one to share out the domain."""
+        """Take a ticket; return whether this block is the last one of its domain."""
         e, s = self.e, self.schedule
         assert self.last is not None
         with self._threads() as (warp, lane):
@@ -268,7 +268,7 @@ class _ReduceKernel:
                 self._write(warp, values)
 
     def _over_blocks(self, point: Num, start: Num, step: int, lanes: int) -> list[Values]:
-        """Combine the blocks' results at a point, which threads share out."""
+        """Combine the blocks' results at a point, distributed over threads."""
         e, s = self.e, self.schedule
         sums = Accumulators(e, self.folds, 1)
         with e.loop(s.split, "block", start=start, step=step, unroll=_UNROLL) as block:
@@ -279,7 +279,7 @@ class _ReduceKernel:
     # --- the end
 
     def _write(self, place: Num, values: Sequence[Values]) -> None:
-        """Join the total of a point with the old value."""
+        """Combine a point's total with the old value, and write it."""
         e = self.e
         pure, inside = self._pure(place)
         with e.when(inside):

@@ -1,4 +1,4 @@
-"""Features of a reduction: its warps stream the domain, and then join their sums."""
+"""Features of a reduction: warps stream the domain, then combine their sums."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SECOND_STAGE_US = 1.5
 
 @dataclass(slots=True, kw_only=True)
 class ReduceFeatures(Roofline):
-    """Counts of a kernel."""
+    """Counts of a reduction kernel."""
 
     bytes_at_once: float
     """Bytes that all resident warps have in flight."""

@@ -1,4 +1,4 @@
-"""Accumulators, and how lanes and lists of values are folded into one, always in the same order."""
+"""Accumulators, and the fold of lanes and lists of values, in a fixed order."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Values = Sequence[SSAValue]
 
 
 class Fold(ABC):
-    """Combination of the values of functions of an update: of one, or of some that go together."""
+    """Combiner of the values of an update's functions: of one function, or of several combined together."""
 
     functions: tuple[int, ...]
     types: tuple[Attribute, ...]
@@ -45,22 +45,22 @@ class Fold(ABC):
 
     @abstractmethod
     def nothing(self) -> list[SSAValue]:
-        """The values that change nothing."""
+        """Return the neutral values."""
 
     @abstractmethod
     def join(self, a: Values, b: Values) -> list[SSAValue]:
-        """Both as one."""
+        """Combine two sets of values."""
 
     @abstractmethod
     def take(self, load: Callable[[], Values], terms: Values, predicate: SSAValue | None) -> list[SSAValue]:
-        """Combine the result so far with the terms of the next point where the predicate holds."""
+        """Combine the result so far with the next point's terms where the predicate holds."""
 
     @abstractmethod
     def onto(self, old: Values, total: Values) -> list[SSAValue]:
-        """The old values of the functions after all points."""
+        """Combine the old values of the functions with the result of all points."""
 
     def tree(self, values: Sequence[Values]) -> Values:
-        """Join all values as one, neighbours first."""
+        """Combine all values by a tree, neighbours first."""
         while len(values) > 1:
             pairs = [values[i : i + 2] for i in range(0, len(values), 2)]
             values = [self.join(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
@@ -99,7 +99,7 @@ class Fold(ABC):
 
 
 class Combined(Fold):
-    """The values of one function, joined by its combiner."""
+    """The values of one function under its combiner."""
 
     def __init__(self, e: Emitter, op: UpdateOp, number: int):
         super().__init__(e)
@@ -126,7 +126,7 @@ class Combined(Fold):
 
 
 class Best(Fold):
-    """The values of the first best point, or of the last one.
+    """The values of the first (or last) best point.
 
     `ranked`: with its place in the order of the domain, which decides between equals; not for one who meets all
     points in that order, and looks for the first.
@@ -166,7 +166,7 @@ class Best(Fold):
         return self._select(self.replaces(so_far, terms, predicate), terms, so_far)
 
     def replaces(self, so_far: Values, terms: Values, predicate: SSAValue | None) -> SSAValue:
-        """Whether the terms of the next point take the place of the best so far."""
+        """Whether the next point's terms replace the best so far."""
         better = self._replaces(terms[self.key], so_far[self.key])
         return better if predicate is None else self.e.op(arith.AndIOp(predicate, better))
 
@@ -178,7 +178,7 @@ class Best(Fold):
         return self._select(better, total[: len(old)], old)
 
     def _replaces(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """Whether a later `a` takes the place of `b`."""
+        """Whether a later `a` replaces `b`."""
         return self._compare(f"{self.better[0]}e" if self.last else self.better, a, b)
 
     def _is_better(self, a: SSAValue, b: SSAValue) -> SSAValue:
@@ -195,7 +195,7 @@ class Best(Fold):
 
 
 class Joined(Fold):
-    """The values of a tuple that a rule joins, and whether there is any: no value changes nothing of infinities."""
+    """The values of a tuple under a rule, and whether there is one yet: with infinities no value is neutral."""
 
     def __init__(self, e: Emitter, op: UpdateOp, rule: JoinedTuple):
         super().__init__(e)
@@ -234,7 +234,7 @@ class Joined(Fold):
 
 
 class _Emitted(Numbers[SSAValue]):
-    """Values of the kernel."""
+    """Emitted values of the kernel."""
 
     def __init__(self, e: Emitter, update: UpdateOp):
         self.e, self.update = e, update
@@ -252,7 +252,7 @@ class _Emitted(Numbers[SSAValue]):
 
 
 def folds_of(e: Emitter, op: UpdateOp, schedule: ReduceSchedule) -> list[Fold]:
-    """Combination of the values of an update's functions."""
+    """Return the folds of an update's functions."""
     together: Fold | None = None
     if (best := first_best(op)) is not None:
         together = Best(e, op, best, _is_ranked(best, schedule))
@@ -264,7 +264,7 @@ def folds_of(e: Emitter, op: UpdateOp, schedule: ReduceSchedule) -> list[Fold]:
 
 
 def carried_types(op: UpdateOp, schedule: ReduceSchedule) -> list[Attribute]:
-    """The types of all that the folds of an update carry, one fold after the other."""
+    """Return the types that an update's folds carry, fold by fold."""
     found = first_best(op) or joined_tuple(op)
     together = found.functions if found is not None else ()
     numbers = (*(n for n in range(len(op.olds)) if n not in together), *together)
@@ -277,12 +277,12 @@ def carried_types(op: UpdateOp, schedule: ReduceSchedule) -> list[Attribute]:
 
 
 def _is_ranked(best: FirstBest, schedule: ReduceSchedule) -> bool:
-    """Whether points of the domain meet in another order than its own; of the last best also whether there is one."""
+    """Whether an index must be carried, as points are combined out of order; the last best needs a flag, too."""
     return best.last or not schedule.across or schedule.team * schedule.split > 1
 
 
 class Accumulators:
-    """A thread's sums so far: `count` of each function, in registers; in an array that is gone over, if `as_loop`."""
+    """A thread's partial sums: `count` per function, in registers; with `as_loop`, in an array under a loop."""
 
     def __init__(self, e: Emitter, folds: Sequence[Fold], count: int, as_loop: bool = False):
         self.e, self.folds, self.count = e, folds, count
@@ -295,7 +295,7 @@ class Accumulators:
                 self.each(lambda i, array=array, nothing=nothing: e.store(nothing, array, [i]))  # type: ignore[misc]
 
     def each(self, emit: Callable[[Num], None], *, simd: bool = True) -> None:
-        """Emit something for each sum, as a loop or one by one."""
+        """Emit code for each sum, in a loop or unrolled."""
         if self.as_loop:
             with self.e.loop(self.count, "i", simd=simd) as i:
                 emit(i)
@@ -304,7 +304,7 @@ class Accumulators:
             emit(i)
 
     def add(self, i: Num, terms: Values, predicate: SSAValue | None, rank: Callable[[], SSAValue]) -> None:
-        """Take a term of each function into sum `i`, where the predicate holds; points come in order of the domain.
+        """Add a term of each function to sum `i` where the predicate holds; points come in domain order.
 
         `rank` gives the point's place in that order.
         """
@@ -319,16 +319,16 @@ class Accumulators:
             self._store(i, arrays, fold.take(lambda arrays=arrays: self._load(i, arrays), own, predicate))  # type: ignore[misc]
 
     def join(self, i: Num, others: Sequence[Values]) -> None:
-        """Join the sums of another, by fold, with sum `i`."""
+        """Combine the sums of another accumulator, by fold, with sum `i`."""
         for fold, arrays, other in zip(self.folds, self._arrays, others, strict=True):
             self._store(i, arrays, fold.join(self._load(i, arrays), other))
 
     def value(self, i: Num) -> list[Values]:
-        """Sum `i`, by fold."""
+        """Return sum `i`, by fold."""
         return [self._load(i, arrays) for arrays in self._arrays]
 
     def together(self, lanes: int) -> list[Values]:
-        """All sums of all lanes as one, by fold."""
+        """Combine all sums of all lanes, by fold."""
         each = zip(self.folds, self._arrays, strict=True)
         return [f.over_lanes(f.tree([self._load(i, arrays) for i in range(self.count)]), lanes) for f, arrays in each]
 

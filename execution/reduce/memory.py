@@ -1,4 +1,4 @@
-"""Memory of a reduction beside its functions: the sums of warps and blocks so far."""
+"""Workspaces and shared memory of a reduction: partial sums of warps and blocks."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ TILE_TICKETS = "tickets"
 
 
 def partial_name(number: int) -> str:
-    """The workspace with the sums of blocks of a function."""
+    """Return the name of the workspace with the block sums of a function."""
     return f"partial{number}"
 
 
 def workspaces(group: GroupOp) -> Sequence[Workspace]:
-    """Partial results of each block and point, and the tickets; nothing where a tile has one block."""
+    """Return the workspaces: partial results per block and point, and tickets; none if a tile has one block."""
     schedule, update = ReduceSchedule.expect(group.schedule), group.update
     assert update is not None
     if schedule.split == 1:
@@ -43,7 +43,7 @@ def workspaces(group: GroupOp) -> Sequence[Workspace]:
 
 
 def partials_bytes(group: GroupOp) -> int:
-    """Bytes of shared memory in which warps exchange partial results."""
+    """Return the shared memory through which warps exchange partial results."""
     schedule = ReduceSchedule.expect(group.schedule)
     if schedule.team == schedule.split == 1:
         return 0

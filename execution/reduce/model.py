@@ -1,4 +1,4 @@
-"""The door of `reduce`: many points of a domain that meet at one place, joined in any order.
+"""The execution model `reduce`: points of a domain that are combined at one place, in any order.
 
 For combiners that are associative and commutative (of floats: up to rounding) and bodies that do not read what is
 written; and for those that keep the first best point, as argmin does.
@@ -33,7 +33,7 @@ _LOOP = 40
 
 
 class Reduce(ExecutionModel):
-    """Lanes, warps and blocks share out the domain, and join their sums in a fixed order."""
+    """Lanes, warps and blocks share the domain, and combine their sums in a fixed order."""
 
     name = "reduce"
     schedule = ReduceSchedule

@@ -1,4 +1,4 @@
-"""A warp's way over its share of a reduction domain."""
+"""Traversal of a warp's share of a reduction domain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Inside = Callable[[Num], SSAValue | None]
 
 
 class Traversal:
-    """Emits the sum of the terms of a warp's share of the domain."""
+    """Emit the sum of the terms of a warp's share of the domain."""
 
     def __init__(self, function: UpdateFunction, schedule: ReduceSchedule, wide: Sequence[ReadOp]):
         self.function, self.schedule, self.e = function, schedule, function.e
@@ -36,11 +36,11 @@ class Traversal:
 
     @property
     def workers(self) -> int:
-        """Warps that share out the domain."""
+        """Number of warps that share the domain."""
         return self.schedule.team * self.schedule.split
 
     def aligned(self, first: Num) -> SSAValue | None:
-        """Whether all that vectors load lies where they may, if they begin at coordinate `first`; None if surely."""
+        """Whether all vector loads are aligned if they begin at coordinate `first`; None if certainly."""
         result: SSAValue | None = None
         for read in self.wide:
             size = elements_per_access(read.source, self.schedule.vector_width)
@@ -64,7 +64,7 @@ class Traversal:
     # --- lanes along the domain
 
     def along(self, pure: Mapping[SSAValue, Num], worker: Num, lane: Num, sums: Accumulators, wide: bool) -> None:
-        """Go over rows of the domain, a segment at a time, the lanes side by side; `wide`: by vectors."""
+        """Traverse rows of the domain, a segment at a time, with adjacent lanes; `wide`: by vectors."""
         e, s = self.e, self.schedule
         segment = s.chunk * s.number("segment")
         extent, *others = self.extents
@@ -87,11 +87,11 @@ class Traversal:
 
     @property
     def coordinate(self) -> SSAValue:
-        """The first of the domain."""
+        """Return the first coordinate of the domain."""
         return self.function.op.domain[0].coordinate
 
     def _outer(self, row: Num, extents: Sequence[Num]) -> dict[SSAValue, Num]:
-        """The coordinates of a row of the domain."""
+        """Return the coordinates of a row of the domain."""
         found: dict[SSAValue, Num] = {}
         for number, dimension in enumerate(self.function.op.domain[1:], 1):
             place = row
@@ -108,7 +108,7 @@ class Traversal:
         return quotient, e.sub(a, e.mul(quotient, d))
 
     def _chunk(self, where: Mapping[SSAValue, Num], first: Num, sums: Accumulators, wide: bool) -> None:
-        """Add up the points of a lane in a chunk; all are loaded first."""
+        """Sum a lane's points in a chunk; all loads come first."""
         s, e = self.schedule, self.e
         if sums.as_loop:
             for i in range(s.number("unroll")):
@@ -131,11 +131,11 @@ class Traversal:
         self._add(body, 0, number, sums)
 
     def _add(self, body: UpdateBody, point: int, number: Num, sums: Accumulators) -> None:
-        """Take point `point` of a body into sum `number`."""
+        """Add point `point` of a body to sum `number`."""
         sums.add(number, body.terms(point), body.predicate(point), lambda: self._rank(body.where(point)))
 
     def _rank(self, where: Mapping[SSAValue, Num]) -> SSAValue:
-        """The place of a point in the order of the domain."""
+        """Return the rank of a point in domain order."""
         e = self.e
 
         def wide(n: Num) -> SSAValue:
@@ -155,7 +155,7 @@ class Traversal:
     def across(
         self, pure: Mapping[SSAValue, Num], worker: Num, sums: Accumulators, wide: bool, inside: Inside | None
     ) -> None:
-        """Go over the domain point by point, each lane at pure points of its own.
+        """Traverse the domain point by point, each lane at its own pure points.
 
         `inside`: says whether a point is one, where not all are.
         """

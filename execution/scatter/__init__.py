@@ -1,1 +1,1 @@
-"""Execution model `scatter`: blocks share out the domain of an update, and count in tables of their own."""
+"""Execution model `scatter`: blocks share the domain of an update, and accumulate in private tables."""

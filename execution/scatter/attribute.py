@@ -1,4 +1,4 @@
-"""The schedule of an update whose points run at once."""
+"""The schedule attribute of a scatter."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class ScatterSchedule(ScheduleAttr):
 
     @property
     def threads_per_block(self) -> int:
-        """Threads of a block, of all dimensions together."""
+        """Threads of a block, over all dimensions."""
         return math.prod(self.thread_counts)
 
     @property
     def folds(self) -> bool:
-        """Whether tables are joined in one order."""
+        """Whether tables are combined in one fixed order."""
         return bool(self.number("fold"))
 
     @property

@@ -1,4 +1,4 @@
-"""The kernel of a scatter: blocks share out the domain, and each counts in a table before it adds that to memory.
+"""Emission of a scatter: blocks share the domain; each accumulates in a table before it updates memory.
 
     block b of the blocks at a pure point:
       every copy of every element of the table is set to what changes nothing
@@ -35,12 +35,12 @@ from tilefuse.lowering.workspaces import Workspace
 
 
 def scatter_kernel(group: GroupOp, aligned: Collection[SSAValue]) -> func.FuncOp:
-    """Emit the kernel; `aligned`: the functions whose rows start where vectors may."""
+    """Emit the kernel; `aligned`: the functions with vector-aligned rows."""
     return ScatterKernel(group, aligned).emit()
 
 
 class ScatterKernel:
-    """The kernel while it is emitted."""
+    """A scatter's kernel during emission."""
 
     def __init__(self, group: GroupOp, aligned: Collection[SSAValue], workspaces: Sequence[Workspace] = ()):
         self.function = UpdateFunction(group, workspaces)
@@ -93,7 +93,7 @@ class ScatterKernel:
             yield thread
 
     def _block(self, open_scopes: ExitStack) -> Num:
-        """Open the loop over blocks; return the part of the domain that the block has."""
+        """Open the loop over blocks; return the block's part of the domain."""
         e, op = self.e, self.op
         out = self.function.out
         extents = [out.extent(d, e) for d in op.pure_dims]
@@ -113,7 +113,7 @@ class ScatterKernel:
         return part
 
     def _div_rem(self, a: Num, b: Num) -> tuple[Num, Num]:
-        """Divide a number that is not negative by a positive one."""
+        """Divide a non-negative number by a positive one."""
         e = self.e
         if isinstance(b, int):
             return e.div_rem(a, b)
@@ -123,7 +123,7 @@ class ScatterKernel:
     # --- the table
 
     def _make_tables(self, box: TableWindow) -> None:
-        """Declare a table per function, and fill it."""
+        """Declare a table per function, and initialise it."""
         e, count = self.e, box.size * self.copies
         self.tables = _tables(e, self.elements, count)
         with self.thread() as thread:
@@ -135,7 +135,7 @@ class ScatterKernel:
                     e.store_vector([nothing] * step, table, [i])
 
     def add_to_memory(self, box: TableWindow) -> None:
-        """Join the copies of each element, and that with the function in memory; neighbours by neighbouring threads."""
+        """Combine the copies of each element, and the result with memory; adjacent threads take adjacent elements."""
         e = self.e
         pure = {dim: self.pure[c] for c, dim in zip(self.op.pure, self.op.pure_dims, strict=True)}
         with self.thread() as thread, e.loop(box.size, "i", start=thread, step=self.threads) as i:
@@ -154,13 +154,13 @@ class ScatterKernel:
                     self._join(number, total, box.position(e, i, pure))
 
     def nothing(self, way: str, element: Attribute) -> SSAValue:
-        """The constant that changes nothing, joined with an element."""
+        """Return the neutral constant of an element's combiner."""
         number = identity(way, element)
         assert number is not None
         return self.e.op(arith.ConstantOp(_attribute(number, element)))
 
     def _join(self, number: int, value: SSAValue, position: list[Num]) -> None:
-        """Join a value with a function in memory."""
+        """Combine a value with a function in memory."""
         buffer, e = self.function.old(number), self.e
         kind = atomic_kind(self.op.combiners[number], self.elements[number])
         e.effect(AtomicRMWOp(kind, value, buffer.memref, [e.value(i) for i in buffer.index(position, e)]))
@@ -168,7 +168,7 @@ class ScatterKernel:
     # --- the domain
 
     def _accumulate(self, part: Num, thread: Num) -> None:
-        """Go over the thread's points: one in so many, or on a CPU those side by side."""
+        """Loop over the thread's points: interleaved with other threads', or adjacent ones on a CPU."""
         e, op = self.e, self.op
         lows, extents = [], []
         for dimension in op.domain:
@@ -203,7 +203,7 @@ class ScatterKernel:
             self._run(where, lows[0], e.sub(e.mul(offsets[0], self.points), lead), extents[0], same, name)
 
     def _lead(self, lows: list[Num]) -> tuple[Num, SSAValue | None]:
-        """Count the points by which runs begin before the domain, so that rows are loaded by aligned vectors.
+        """Return the points by which runs begin before the domain, so that vector loads of rows are aligned.
 
         And whether these lie right for all reads; None if that is sure.
         """
@@ -229,7 +229,7 @@ class ScatterKernel:
     def _run(
         self, where: dict[SSAValue, Num], low: Num, first: Num, extent: Num, same: SSAValue | None, name: str
     ) -> None:
-        """Take the points from `first` on; points in 0..extent are in the domain."""
+        """Process the points from `first`; points in 0..extent are in the domain."""
         e, coordinate = self.e, self.op.domain[0].coordinate
         if self.points == 1:
             self._take({**where, coordinate: e.add(low, first)}, PointRow(None))
@@ -255,7 +255,7 @@ class ScatterKernel:
         e.choose(inside, full_run, one_by_one)
 
     def _take(self, where: dict[SSAValue, Num], row: PointRow) -> None:
-        """Take the points of a row."""
+        """Process the points of a row."""
         e, body = self.e, UpdateBody(self.function, where, row)
         body.compute()
         for k in range(row.count):
@@ -270,13 +270,13 @@ class ScatterKernel:
                     self.join_in_table(number, at, value)
 
     def join_in_table(self, number: int, at: Num, value: SSAValue) -> None:
-        """Join a value with an element of a table."""
+        """Combine a value with an element of a table."""
         kind = atomic_kind(self.op.combiners[number], self.elements[number])
         self.e.effect(AtomicRMWOp(kind, value, self.tables[number], [self.e.value(at)]))
 
 
 def _attribute(number: float, element: Attribute) -> IntegerAttr[IntegerType] | FloatAttr:
-    """A number as an element of a function has it."""
+    """Return the attribute of a number of a function's element type."""
     if isinstance(element, AnyFloat):
         return FloatAttr(float(number), element)
     assert isinstance(element, IntegerType)
@@ -287,7 +287,7 @@ def _attribute(number: float, element: Attribute) -> IntegerAttr[IntegerType] | 
 
 
 def _tables(e: Emitter, elements: Sequence[Attribute], count: int) -> list[SSAValue]:
-    """Arrays of the block, `count` elements for each function; in dynamic memory where they take more than is free."""
+    """Declare arrays of the block, `count` elements per function; in dynamic memory if they exceed the static limit."""
     space = IntegerAttr(SHARED, 64)
     types = [MemRefType(storage_type(element), [count], memory_space=space) for element in elements]
     sizes = [count * element_bytes(element) for element in elements]

@@ -1,4 +1,4 @@
-"""Features of a scatter: points that meet in tables or in memory, and tables that are filled and added up."""
+"""Features of a scatter: conflicts in tables or memory, and the initialisation and summation of tables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ELEMENT_US = 0.03
 
 @dataclass(slots=True, kw_only=True)
 class OwnTableFeatures(Roofline):
-    """Counts of a kernel whose threads have tables of their own."""
+    """Counts of a kernel with a table per thread."""
 
     steps: float
     """Points of the domain, which each thread takes one after the other."""
@@ -55,7 +55,7 @@ class OwnTableFeatures(Roofline):
 
 @dataclass(slots=True, kw_only=True)
 class ScatterFeatures(Roofline):
-    """Counts of a kernel."""
+    """Counts of a kernel with tables that lanes share."""
 
     values: float
     """Values that are joined with elements."""

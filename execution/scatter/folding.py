@@ -1,4 +1,4 @@
-"""The kernel of a scatter whose sums are equal in each run, as sums of floats must be.
+"""Emission of a deterministic scatter: the bits of its results do not vary, as float sums need.
 
     thread t of block b:
       its own copy of the table takes the values of its points, which are the same in each call
@@ -33,12 +33,12 @@ POINT_TICKETS = "tickets"
 
 
 def table_name(number: int) -> str:
-    """The workspace with the tables of all blocks, of function `number`."""
+    """Return the name of the workspace with the tables of all blocks, for function `number`."""
     return f"tables{number}"
 
 
 def fold_workspaces(group: GroupOp) -> Sequence[Workspace]:
-    """The tables of all blocks, and the tickets."""
+    """Return the workspaces: the tables of all blocks, and tickets."""
     schedule, update = ScatterSchedule.expect(group.schedule), group.update
     assert update is not None
     box = window(update)
@@ -55,19 +55,19 @@ def fold_workspaces(group: GroupOp) -> Sequence[Workspace]:
 
 
 def folding_kernel(group: GroupOp, aligned: Collection[SSAValue]) -> func.FuncOp:
-    """Emit the kernel; `aligned`: the functions whose rows start where vectors may."""
+    """Emit the kernel; `aligned`: the functions with vector-aligned rows."""
     return _Folding(group, aligned, fold_workspaces(group)).emit()
 
 
 class _Folding(ScatterKernel):
     def join_in_table(self, number: int, at: Num, value: SSAValue) -> None:
-        """The element is the thread's own."""
+        """Combine a value with the thread's own element, without atomics."""
         e, table = self.e, self.tables[number]
         old = e.load(table, [at])
         e.store(e.op(combined(self.op.combiners[number], self.elements[number], old, value)), table, [at])
 
     def add_to_memory(self, box: TableWindow) -> None:
-        """Join the copies in the block, then in the last block the results of all."""
+        """Combine the copies in the block, then, in the last block, the results of all blocks."""
         e, last = self.e, self.e.alloca([1], i32, SHARED, "last")
         tickets = self.function.workspaces[POINT_TICKETS]
         with self.thread() as thread:
@@ -88,7 +88,7 @@ class _Folding(ScatterKernel):
                     self._take_all(box, i)
 
     def _sum(self, number: int) -> SSAValue:
-        """Declare a sum of a thread, of nothing yet."""
+        """Declare a thread's sum with the neutral value."""
         e, element = self.e, self.elements[number]
         nothing = self.nothing(self.op.combiners[number], element)
         found = e.alloca([1], nothing.type, PRIVATE, "sum")
@@ -101,7 +101,7 @@ class _Folding(ScatterKernel):
         e.store(e.op(joined), total, [0])
 
     def _leave(self, number: int, i: Num) -> None:
-        """Join the copies of an element, and leave it for the last block."""
+        """Combine the copies of an element, and store the result for the last block."""
         e, total, first = self.e, self._sum(number), self.e.mul(i, self.copies)
         with e.loop(self.copies, "c") as c:
             # of neighbouring threads each begins with another copy: they lie in different banks
@@ -111,7 +111,7 @@ class _Folding(ScatterKernel):
         e.store(e.load(total, [0]), target, [self.point, self.part, i])
 
     def _take_all(self, box: TableWindow, i: Num) -> None:
-        """Join an element of all blocks, and that with memory."""
+        """Combine an element of all blocks, and the result with memory."""
         e = self.e
         pure = {dim: self.pure[c] for c, dim in zip(self.op.pure, self.op.pure_dims, strict=True)}
         position = box.position(e, i, pure)

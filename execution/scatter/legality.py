@@ -1,4 +1,4 @@
-"""Legality of a scatter: with tables that blocks share, and with a table for each thread."""
+"""Legality of a scatter: with tables that blocks share, and with a table per thread."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOTHING = "its domain has no points"
 
 
 def why_not_own(facts: GroupFacts) -> str | None:
-    """Why the threads of an update cannot have tables of their own."""
+    """Explain why threads of an update cannot have private tables."""
     update = facts.update.update
     if facts.update.reads_itself:
         return ORDERED
@@ -37,7 +37,7 @@ def why_not_own(facts: GroupFacts) -> str | None:
 
 
 def why_no_own_tables(update: UpdateOp) -> str | None:
-    """Why there is no table for each pure point of an update."""
+    """Explain why an update has no table per pure point."""
     if update.is_over_nothing:
         return NOTHING
     box = window(update)
@@ -48,7 +48,7 @@ def why_no_own_tables(update: UpdateOp) -> str | None:
 
 
 def why_not_fold(facts: GroupFacts) -> str | None:
-    """Why the tables of threads cannot be joined in one order."""
+    """Explain why tables of threads cannot be combined in one order."""
     update = facts.update.update
     if not facts.update.commutes:
         return ORDERED
@@ -67,7 +67,7 @@ def why_not_fold(facts: GroupFacts) -> str | None:
 
 
 def why_not_shared(facts: GroupFacts) -> str | None:
-    """Why the points of an update cannot run at once, with tables that lanes share."""
+    """Explain why points of an update cannot run concurrently, with tables that lanes share."""
     update = facts.update.update
     if not facts.update.commutes:
         return ORDERED

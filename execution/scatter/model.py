@@ -1,4 +1,4 @@
-"""The door of `scatter`: blocks share out the domain of an update whose places data decide, or that meet in few.
+"""The execution model `scatter`: blocks share the domain of an update with data-dependent or few places.
 
 For integers and combiners that take terms in any order, so that results are those of the order of the domain. Threads
 with tables of their own take them in order, whatever they are.
@@ -172,7 +172,7 @@ class Scatter(ExecutionModel):
 
 
 def _bytes(group: GroupOp) -> int:
-    """Count the bytes of the tables of a block."""
+    """Return the bytes of a block's tables."""
     schedule = ScatterSchedule.expect(group.schedule)
     own = schedule.threads_per_block * schedule.number("points")
     copies = own if schedule.has_own_tables else schedule.copies

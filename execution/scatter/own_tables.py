@@ -1,4 +1,4 @@
-"""The kernel of a scatter whose threads have tables of their own: right for every combiner, as each goes in order.
+"""Emission of a scatter with a table per thread: valid for every combiner, as each thread goes in order.
 
 thread t, with a pure point, or some side by side, each with a table:
   the table takes what stands in memory, or what the stage beside the update says, at all places that the domain may
@@ -33,7 +33,7 @@ def own_tables_kernel(group: GroupOp) -> func.FuncOp:
 
 
 class _OwnTables:
-    """The kernel while it is emitted."""
+    """The kernel during emission."""
 
     def __init__(self, group: GroupOp):
         self.function = UpdateFunction(group)
@@ -66,7 +66,7 @@ class _OwnTables:
         return self.function.finished()
 
     def _row(self) -> PointRow:
-        """The pure points of the thread, side by side along the last coordinate."""
+        """Find the pure points of the thread, adjacent along the last coordinate."""
         if self.points == 1:
             return PointRow(None)
         dim, out = self.op.pure_dims[-1], self.function.out
@@ -74,19 +74,19 @@ class _OwnTables:
         return PointRow(self.op.pure[-1], self.points, last=last)
 
     def _each_point(self, what: Callable[[int, dict[int, Num]], None]) -> None:
-        """Do something for each pure point, given by its number and its coordinates per dimension."""
+        """Emit code for each pure point, given its number and its coordinates per dimension."""
         points = UpdateBody(self.function, self.where, self._row())
         for k in range(self.points):
             at = points.where(k)
             what(k, {dim: at[c] for c, dim in zip(self.op.pure, self.op.pure_dims, strict=True)})
 
     def _place(self, number: Num, k: int) -> list[Num]:
-        """The index of an element in a table: lanes lie side by side, so that no two meet at a bank."""
+        """Return the index of an element in a table: lanes are interleaved, so that banks do not conflict."""
         e = self.e
         return [e.add(e.mul(e.add(e.mul(number, self.points), k), self.threads), self.thread)]
 
     def _start(self, k: int, i: Num, pure: dict[int, Num]) -> None:
-        """An element of a table takes its initial value."""
+        """Initialise an element of a table."""
         position, ends = self.box.position(self.e, i, pure), Ends(self.function)
         loads = ends.initial is None or any(reads(cast(StageOp, ends.initial.of)))
         with self.e.when(self._in_memory(position) if loads else None):
@@ -94,7 +94,7 @@ class _OwnTables:
                 self.e.store(value, table, self._place(i, k))
 
     def _accumulate(self) -> None:
-        """The points of the domain, in order, change the tables."""
+        """Apply the points of the domain, in order, to the tables."""
         e, op = self.e, self.op
         with ExitStack() as of_domain:
             where = dict(self.where)
@@ -113,7 +113,7 @@ class _OwnTables:
                         e.store(new, table, at)
 
     def _give_back(self, k: int, i: Num, pure: dict[int, Num]) -> None:
-        """Store an element of each table in memory, unless it lies outside of the array."""
+        """Store an element of each table in memory, unless it lies outside the array."""
         position = self.box.position(self.e, i, pure)
         with self.e.when(self._in_memory(position)):
             self._to_memory(k, i, position)
@@ -122,12 +122,12 @@ class _OwnTables:
         return self.box.in_memory(self.e, position, self.function.targets[0])
 
     def _to_memory(self, k: int, i: Num, position: Sequence[Num]) -> None:
-        """An element of each table goes where it belongs."""
+        """Store an element of each table at its place in memory."""
         for table, target in zip(self.tables, self.function.targets, strict=True):
             self.e.store(self.e.load(table, self._place(i, k)), target.memref, target.index(position, self.e))
 
     def _store_all(self, k: int, pure: dict[int, Num]) -> None:
-        """Store the result at a pure point: the elements of the table, and around them the old ones."""
+        """Store the result at a pure point: the table's elements, and the old values around them."""
         e, out, box = self.e, self.function.out, self.box
         with ExitStack() as scopes:
             position = dict(pure)

@@ -1,4 +1,4 @@
-"""Reads that runs of points side by side take from one row of a function, and by vectors where these may lie."""
+"""Row reads of runs of adjacent points, by vectors where aligned."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ LOAD_BYTES = 16
 
 @dataclass(frozen=True)
 class RowRead:
-    """A read whose x is the innermost coordinate of the domain and a constant, and whose row that coordinate does not
-    change."""
+    """A read at the innermost domain coordinate plus a constant, in a row that this coordinate does not change."""
 
     op: ReadOp
     offset: int
@@ -35,7 +34,7 @@ class RowRead:
 
 
 def row_reads(update: UpdateOp, aligned: Collection[SSAValue], points: int) -> list[RowRead]:
-    """Find the reads of rows; `aligned`: the functions whose rows start where vectors may."""
+    """Find the row reads; `aligned`: the functions with vector-aligned rows."""
     if not update.domain:
         return []
     of = coordinates(update)
@@ -60,7 +59,7 @@ def row_reads(update: UpdateOp, aligned: Collection[SSAValue], points: int) -> l
 
 
 def _stays(update: UpdateOp, value: SSAValue) -> bool:
-    """Whether an index is equal at points that differ in the innermost coordinate alone."""
+    """Whether an index is equal at points that differ only in the innermost coordinate."""
     if value in update.coordinates:
         return value is not update.domain[0].coordinate
     return not isinstance(value.owner, Operation) or value.owner.parent_op() is not update
@@ -75,7 +74,7 @@ def _fits(source: SSAValue, points: int) -> bool:
 
 
 def longest_run(update: UpdateOp) -> int:
-    """Find how many points fill a vector of the widest element that is read by rows; 1 if none is."""
+    """Return how many points fill a vector of the widest element that is read by rows; 1 if none is."""
     types = [r.op.source.type for r in row_reads(update, (), 1)]
     widest = max((element_bytes(t.element) for t in types if isinstance(t, FuncType)), default=0)
     return LOAD_BYTES // widest if widest else 1

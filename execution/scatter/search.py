@@ -1,4 +1,4 @@
-"""The schedules of a scatter that are worth comparing, with their features."""
+"""Candidate schedules of a scatter, with their features."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CPU_COPIES, CPU_POINTS = 4, 256
 
 @dataclass(frozen=True)
 class ScatterCandidate(Candidate):
-    """A candidate with the whole schedule."""
+    """A candidate with the complete schedule."""
 
     schedule: ScatterSchedule | None = None
 
@@ -53,7 +53,7 @@ def _candidate(schedule: ScatterSchedule, features: Features, machine: Machine) 
 
 
 def shared_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
-    """The schedules of blocks that share out the domain."""
+    """Return the schedules of blocks that share the domain."""
     update, work = facts.update.update, facts.update_work
     box, pure = window(update), math.prod(work.pure)
     values = float(pure * work.steps * len(update.olds))
@@ -76,7 +76,7 @@ def shared_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate
 
 
 def fold_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
-    """The schedules of threads with copies that are joined in one order."""
+    """Return the schedules of threads with copies that are combined in one order."""
     update, work = facts.update.update, facts.update_work
     box, pure = window(update), math.prod(work.pure)
     assert box is not None
@@ -99,7 +99,7 @@ def fold_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
 
 
 def own_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
-    """The schedules of threads with tables of their own."""
+    """Return the schedules of threads with private tables."""
     update, work = facts.update.update, facts.update_work
     box = window(update)
     assert box is not None
@@ -122,7 +122,7 @@ def own_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
 
 
 def _own_points(update: UpdateOp, pure: Sequence[int]) -> Iterator[int]:
-    """The numbers of pure points worth taking together: all along a short last coordinate with which no read moves."""
+    """Return how many pure points a thread may take: all of a short last coordinate that no read depends on."""
     yield 1
     moving = depending(update.body.block.ops, [update.pure[-1]])
     if 1 < pure[-1] <= MOST_OWN_POINTS and all(moving.isdisjoint(r.indices) for r in reads(update)):
@@ -130,7 +130,7 @@ def _own_points(update: UpdateOp, pure: Sequence[int]) -> Iterator[int]:
 
 
 def _copies(update: UpdateOp, elements: int, machine: Machine, resident: int) -> Iterator[int]:
-    """The numbers of copies worth comparing."""
+    """Return the numbers of copies to compare."""
     yield 0
     if not elements:
         return

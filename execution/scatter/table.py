@@ -1,4 +1,4 @@
-"""The table of a block: which elements of the updated functions it holds, and how they are numbered."""
+"""The table of a block: the elements of the updated functions that it holds, and their numbering."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ class TableWindow:
 
     @property
     def size(self) -> int:
-        """Elements."""
+        """Number of elements."""
         return math.prod(self.extents)
 
     def number(self, e: Emitter, position: Sequence[Num]) -> Num:
-        """The number of an element in the table, by its position in the functions."""
+        """Return the number of an element in the table, from its position in the functions."""
         found: Num = 0
         for d, low, extent in reversed(list(zip(self.dims, self.mins, self.extents, strict=True))):
             found = e.add(e.mul(found, extent), e.sub(position[d], low))
         return found
 
     def position(self, e: Emitter, number: Num, pure: dict[int, Num]) -> list[Num]:
-        """The position of an element of the table; `pure`: the coordinates of the other dimensions."""
+        """Return the position of a table's element; `pure`: the coordinates of the other dimensions."""
         where = dict(pure)
         for d, low, extent in zip(self.dims, self.mins, self.extents, strict=True):
             if d == self.dims[-1]:
@@ -58,7 +58,7 @@ class TableWindow:
         return [where[d] for d in range(len(where))]
 
     def in_memory(self, e: Emitter, position: Sequence[Num], buffer: KernelBuffer) -> SSAValue | None:
-        """Whether a buffer holds an element: calls whose domain or parameters reach less of the window have less."""
+        """Whether a buffer holds an element: a call's domain or parameters may reach only part of the window."""
         found: SSAValue | None = None
         for d in self.dims:
             found = e.both(found, e.within(e.sub(position[d], buffer.mins[d]), buffer.extent(d, e)))
@@ -66,7 +66,7 @@ class TableWindow:
 
 
 def window(update: UpdateOp) -> TableWindow | None:
-    """Find the window of an update; None if its size follows from the call, or is too large for a table."""
+    """Find the window of an update; None if only the call knows its size, or it is too large for a table."""
     known: dict[SSAValue, tuple[int, int]] = {}
     for dimension in update.domain:
         low, extent = integer_constant(dimension.min), integer_constant(dimension.extent)
@@ -91,6 +91,6 @@ def window(update: UpdateOp) -> TableWindow | None:
 
 
 def table_bytes(update: UpdateOp, elements: int, copies: int) -> int:
-    """Bytes of shared memory of a block with so many copies of each element."""
+    """Return the shared memory of a block with `copies` of each element."""
     types = [cast(FuncType, old.type).element for old in update.olds]
     return elements * copies * sum(element_bytes(t) for t in types)

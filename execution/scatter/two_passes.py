@@ -1,4 +1,4 @@
-"""Points of a row on a CPU: a loop of vectors computes places and terms; another joins the terms with a table."""
+"""Row processing on a CPU: a vectorised loop computes places and terms, a second one updates the table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tilefuse.lowering.update_body import UpdateBody, UpdateFunction
 
 @dataclass(frozen=True)
 class TwoPasses:
-    """The table of the one thread of a block, and how it takes rows of points that all count."""
+    """The table of a block's only thread, with rows of points that all count."""
 
     function: UpdateFunction
     box: TableWindow
@@ -30,7 +30,7 @@ class TwoPasses:
     """Join a value with an element of the table of a function."""
 
     def take(self, where: dict[SSAValue, Num], first: Num, count: Num) -> None:
-        """Take the points from `first` on."""
+        """Process the points from `first`."""
         e, op = self.function.e, self.function.op
         terms = op.write_op.values
         known = [isinstance(v.owner, arith.ConstantOp) for v in terms]

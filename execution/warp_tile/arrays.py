@@ -1,4 +1,4 @@
-"""Warp-tiled bodies on machines without warps: plain arrays, one operation after the other."""
+"""Lowering of warp-tiled bodies for machines without warps: plain arrays, one operation after the other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tilefuse.lowering.emit import SHARED, Num
 
 
 class ArrayBody(Body):
-    """Lowers one body. Lanes lie side by side in an array, so neighbouring columns are there already."""
+    """Lower one body. Lanes are adjacent in an array, so that neighbouring columns need no exchange."""
 
     by_segments = False
 
@@ -75,7 +75,7 @@ class ArrayBody(Body):
 
     @contextmanager
     def _rows(self, layout: Layout) -> Iterator[tuple[Num, Num, tuple[Num, ...]]]:
-        """Loops over warps, further dimensions and rows."""
+        """Open loops over warps, further dimensions and rows."""
         e = self.e
         with (
             e.loop(layout.warps[0], "warp") as warp,
@@ -86,7 +86,7 @@ class ArrayBody(Body):
 
     @contextmanager
     def _points(self, layout: Layout) -> Iterator[Where]:
-        """Loops over all that the lanes own; a column counts from lane 0, since lanes lie side by side."""
+        """Open loops over all points that the lanes own; columns count from lane 0, since lanes are adjacent."""
         with (
             self._rows(layout) as (warp, row, deep),
             self.e.loop(layout.lanes[0] * layout.vector, "x", simd=True) as x,
@@ -115,7 +115,7 @@ class ArrayBody(Body):
                 self._put(value, tile, at)
 
     def _neighbours(self, op: NeighboursOp) -> None:
-        """Rows from the neighbouring warps; columns outside the block repeat the outermost, as shuffles do."""
+        """Copy rows from the neighbouring warps; columns outside the block repeat the outermost, as shuffles do."""
         e = self.e
         old, new = layout_of(op.tile), layout_of(op.wider)
         above, below = old.rows[0] - new.rows[0], new.rows[1] - old.rows[1]
@@ -159,7 +159,7 @@ class ArrayBody(Body):
 
 
 def array_bytes(model: PipelineModel, layout: WarpLayout) -> list[tuple[int, str]]:
-    """Bytes that a block's tiles take as arrays, which they are on a CPU; per function, with its name."""
+    """Return the bytes of a block's tiles as arrays, as on a CPU; per function, with its name."""
     arrays = [(model.nodes[id].name, footprint) for id, footprint in layout.stages.items()]
     arrays += [(model.nodes[id].name, footprint) for (id, _), footprint in layout.sources.items()]
     sizes = []

@@ -1,4 +1,4 @@
-"""The schedule of a warp tile."""
+"""The schedule attribute of a warp tile."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class WarpSchedule(TileSchedule):
 
     @property
     def prefetch_rows(self) -> int:
-        """Rows of tiles from a block's own tile down to the one whose cache lines it prefetches; 0 for none."""
+        """Distance in tile rows between a block's tile and the one that it prefetches; 0 for none."""
         return self.number("prefetch_rows")
 
     @property
@@ -37,7 +37,7 @@ class WarpSchedule(TileSchedule):
         return self.changed(prefetch_rows=0)
 
     def changed(self, **changes: int | Sequence[int]) -> Self:
-        """Copy the schedule with some parameters changed; `prefetch_rows` becomes 0 where other blocks run at once."""
+        """Copy the schedule with changed parameters; `prefetch_rows` becomes 0 if resident blocks change."""
         return super().changed(**{"prefetch_rows": 0, **changes}) if changes else self
 
     def verify(self) -> None:

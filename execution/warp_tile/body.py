@@ -1,4 +1,4 @@
-"""Parts that both lowerings of warp-tiled bodies share: points, arrays, and the ops in regions."""
+"""Common parts of both lowerings of warp-tiled bodies: points, arrays, and the ops in regions."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ class Where:
     """Further coordinates."""
 
     def moved(self, columns: Num, e: Emitter) -> Where:
-        """The point so many columns to the right."""
+        """Return the point `columns` to the right."""
         return replace(self, column=e.add(self.column, columns))
 
     def coordinates(self, layout: Layout, e: Emitter) -> list[Num]:
-        """Relative to the block's tile, x first."""
+        """Return the coordinates relative to the block's tile, x first."""
         x = e.add(e.add(e.mul(self.lane, layout.vector), self.column), layout.origin[0])
         y = e.add(e.add(e.mul(self.warp, layout.pitch), self.row), layout.origin[1])
         return [x, y, *self.deep]
 
 
 class Body:
-    """The warp operations of one function, taken out of it, and an emitter at its end."""
+    """The warp operations of one function, detached from it, and an emitter at its end."""
 
     by_segments: ClassVar[bool]
     """Whether operations of a segment run side by side, as `Storage` has it."""
@@ -64,7 +64,7 @@ class Body:
         self.arrays: dict[SSAValue, SSAValue] = {}
 
     def finish(self) -> None:
-        """Drop the operations that have been lowered."""
+        """Erase the lowered operations."""
         assert self._last is not None
         self.e.effect(self._last)
         bounds = {v for op in self.ops if isinstance(op, scf.ForOp) for v in (op.lb, op.ub, op.step)}
@@ -76,13 +76,13 @@ class Body:
                 value.owner.erase()
 
     def array(self, tile: SSAValue) -> tuple[SSAValue, Layout]:
-        """The array with the values of a tile, and its layout."""
+        """Return the array with the values of a tile, and its layout."""
         at = self.storage.array_of(tile)
         return self.arrays[at], self.storage.spans[at]
 
     @contextmanager
     def iterations(self, loop: Loop, unroll: int | bool = False) -> Iterator[Num]:
-        """The loop, with its operations that are not on tiles; gives the number of the iteration."""
+        """Emit the loop with its non-tile operations; return the iteration number."""
         self._copy_all(self.storage.copies(loop, first=True))
         body, e = loop.op.body.block, self.e
         with e.loop(loop.count, body.args[0].name_hint or "k", unroll=unroll) as k:
@@ -96,7 +96,7 @@ class Body:
             self._copy_all(self.storage.copies(loop, first=False))
 
     def _copy_all(self, pairs: Sequence[tuple[SSAValue, SSAValue]]) -> None:
-        """Copies as if all at once: first into arrays that no other one reads, then the cycles."""
+        """Copy in parallel: first into arrays that no other copy reads, then the cycles."""
         waiting = list(pairs)
         while waiting:
             read = [self.storage.array_of(source) for source, _ in waiting]
@@ -105,12 +105,12 @@ class Body:
             waiting = [p for p in waiting if free and p is not free]
 
     def copy(self, pairs: Sequence[tuple[SSAValue, SSAValue]]) -> None:
-        """Copy the points of tiles of one layout into others, point by point all at once."""
+        """Copy the points of tiles of one layout into others, in parallel at each point."""
         raise NotImplementedError
 
     @contextmanager
     def depths(self, layout: Layout) -> Iterator[tuple[Num, ...]]:
-        """Unrolled loops over the further coordinates."""
+        """Open unrolled loops over the further coordinates."""
         with ExitStack() as stack:
             found = [
                 self.e.add(stack.enter_context(self.e.loop(high - low, "c", unroll=True)), low)
@@ -123,7 +123,7 @@ class Body:
         return self.run_together(block, [at], layout)[0]
 
     def run_together(self, block: Block, places: Sequence[Where], layout: Layout) -> list[list[SSAValue]]:
-        """Compute the values of a region at several points, op by op for all of them: a vector op is one for all."""
+        """Compute a region at several points, op by op: a vector op serves all of them."""
         e = self.e
         found: list[dict[SSAValue, SSAValue]] = [
             {arg: e.value(c) for arg, c in zip(block.args, at.coordinates(layout, e), strict=True)} for at in places
@@ -160,20 +160,20 @@ class Body:
         return False
 
     def instead(self, op: Operation, values: Mapping[SSAValue, SSAValue], at: Where) -> SSAValue | None:
-        """The result of an operation in a region at a point, where it is got otherwise than by a copy of the op."""
+        """Return the result of an operation in a region at a point, if it is not a copy of the op; else None."""
         return None
 
     def load(self, tile: SSAValue, at: Where) -> SSAValue:
-        """The value of a tile at a point."""
+        """Return the value of a tile at a point."""
         raise NotImplementedError
 
     def memory_index(self, indices: Sequence[SSAValue], at: Where, layout: Layout) -> list[Num]:
-        """memref indices of a point, from the indices of the tile's first."""
+        """Return the memref indices of a point, from the indices of the tile's first."""
         relative = at.coordinates(layout, self.e)
         return [self.e.add(i, c) for i, c in zip(indices, reversed(relative), strict=True)]
 
     def in_box(self, op: StoreOp, at: Where, columns: bool) -> SSAValue | None:
-        """Whether a point is to be stored; None for always. Columns are compared only on request."""
+        """Return the condition that a point is stored; None for always. Columns are compared only on request."""
         e, layout = self.e, layout_of(op.tile)
         x, y, *_ = at.coordinates(layout, e)
         (x0, x1), (y0, y1) = op.within
@@ -187,14 +187,14 @@ class Body:
         return inside
 
     def is_own(self, op: StoreOp, at: Where) -> SSAValue | None:
-        """Whether a border tile is to store a column; None for always."""
+        """Return the condition that a border tile stores a column; None for always."""
         if op.first is None:
             return None
         x, *_ = at.coordinates(layout_of(op.tile), self.e)
         return self.e.compare("sge", x, op.first)
 
     def in_buffer(self, buffer: SSAValue, index: Sequence[Num]) -> SSAValue | None:
-        """Whether memref indices, or the first of them, lie inside the buffer."""
+        """Return whether memref indices, or the first of them, lie inside the buffer."""
         e = self.e
         inside: SSAValue | None = None
         for axis, i in enumerate(index):
@@ -203,7 +203,7 @@ class Body:
 
 
 def has_warp_ops(function: Operation) -> bool:
-    """Whether there is something to lower in a function."""
+    """Whether a function has warp operations to lower."""
     return isinstance(function, func.FuncOp) and any(
         is_tile_op(op) for block in function.body.blocks for op in block.ops
     )

@@ -1,4 +1,4 @@
-"""Warp tiles that are given by options of `tile`."""
+"""Warp tiles set by options of `tile`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tilefuse.execution.warp_tile.legality import check_warp_group
 
 
 def complete_tile(group: GroupOp, facts: GroupFacts, given: ByHand) -> ByHand:
-    """Tile as it is given, with the sizes that the lanes and warps cover where they are 0.
+    """Complete a tile: sizes of 0 become the points that the lanes and warps cover.
 
     Marks the stages whose rows go from warp to warp. Raises NotFusable where there is no such layout.
     """

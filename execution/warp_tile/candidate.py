@@ -1,4 +1,4 @@
-"""A schedule of a warp tile that the search compares."""
+"""Candidate schedules of warp tiles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tilefuse.execution.candidate import Candidate
 
 @dataclass(frozen=True)
 class WarpCandidate(Candidate):
-    """A candidate with its registers, and whether it prefetches."""
+    """A candidate with its registers and its prefetching."""
 
     prefetch_rows: int = 0
     """`prefetch_rows` of the schedule."""

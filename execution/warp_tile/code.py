@@ -1,4 +1,4 @@
-"""Code size of a warp tile: rows and columns are registers, which only code that is written out can name."""
+"""Code size of a warp tile: rows and columns are registers, so all their code is unrolled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LIKE_STAGES = 3
 
 
 def code_per_lane(group: GroupOp, model: PipelineModel) -> Code:
-    """Operations that are written out for a lane, about."""
+    """Estimate the unrolled operations per lane."""
     layout = group_layout(group, model)
     parts = []
     alike: Counter[tuple[str, ...]] = Counter()

@@ -1,4 +1,4 @@
-"""The cost of a warp-tiled group: its schedules, and the features of each.
+"""Candidate schedules of a warp-tiled group, and the features of each.
 
 What a warp does is counted in `counts.py`, the time follows in `features.py`; terms: docs/cost-model.md.
 """
@@ -81,7 +81,7 @@ ROLLED_COST = 0.04
 
 
 def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[WarpCandidate]:
-    """All warp-tile schedules worth comparing; none if the group cannot be warp-tiled.
+    """Return all warp-tile schedules worth comparing; none if the group cannot be warp-tiled.
 
     Registers that schedules were found to need correct the estimates of those like them by as much. Not `thorough`: one
     number of warps per block, and none that is surely dearer than one before.
@@ -143,7 +143,7 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
 
 
 def _largest_element(facts: GroupFacts) -> int:
-    """Bytes of the largest element that is loaded or stored."""
+    """Return the bytes of the widest element that is loaded or stored."""
     nodes = facts.model.nodes
     widths = [
         nodes[a.producer].element_bytes[0]
@@ -159,7 +159,7 @@ _Way = tuple[Footprints, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 
 def _ways(facts: GroupFacts, wishes: Wishes) -> list[_Way]:
-    """Footprints, stages whose rows go from warp to warp, numbers of warps and of rows.
+    """Yield footprints, stages with exchanged rows, numbers of warps and of rows.
 
     With no such stages, and with all that can be.
     """
@@ -176,12 +176,12 @@ def _ways(facts: GroupFacts, wishes: Wishes) -> list[_Way]:
 
 
 def _places(inner: Sequence[int], exchanged: Sequence[int]) -> dict[int, Placement]:
-    """Places of the stages that are not the output."""
+    """Return the places of all stages but the output."""
     return {id: OF_BLOCK if id in exchanged else OF_WARP for id in inner}
 
 
 def _of_stores(layout: WarpLayout, model: PipelineModel) -> list[WarpLayout]:
-    """The layout with stores that are moved to aligned vectors and, if the move takes lanes, with stores one by one."""
+    """Return the layout and, if its shifted stores cost lanes, a variant with unshifted scalar stores."""
     if not layout.left_spill:
         return [layout]
     unshifted = layout.without_left_spill()
@@ -193,19 +193,19 @@ def _of_stores(layout: WarpLayout, model: PipelineModel) -> list[WarpLayout]:
 
 
 def _underestimate(found: Sequence[WarpCandidate | None], needs: Mapping[Kind, int]) -> float:
-    """The ratio of needed to estimated registers; 1 where no need is known."""
+    """Return the ratio of needed to estimated registers; 1 where no need is known."""
     return max([1.0, *(needs.get(c.kind, 0) / c.registers for c in found if c is not None)])
 
 
 def _blocks_with_registers_for(blocks: int, threads: int, machine: Machine) -> int:
-    """Resident blocks on a multiprocessor whose threads take the registers that leave room for `blocks`."""
+    """Return the resident blocks per multiprocessor at the register limit of `blocks`."""
     registers = min(255, machine.registers_per_core // (blocks * threads)) // 8 * 8
     return min(machine.max_threads_per_core // threads, machine.registers_per_core // (registers * threads))
 
 
 @dataclass(frozen=True)
 class _Estimates:
-    """Terms that the estimates of a group's tiles have in common."""
+    """Shared terms of the cost estimates of a group's tiles."""
 
     machine: Machine
     box: Sequence[int]
@@ -222,7 +222,7 @@ class _Estimates:
     def candidate(
         self, counts: Counts, layout: WarpLayout, underestimate: float = 1.0, most: float = math.inf
     ) -> WarpCandidate | None:
-        """The schedule of a layout; None if it does not fit, or surely takes longer than `most` microseconds."""
+        """Return the schedule of a layout; None if it does not fit, or certainly takes over `most` microseconds."""
         machine, box, warps, pitch = self.machine, self.box, layout.warps, layout.pitch
         columns, rows_of_tiles = -(-box[0] // layout.width), -(-box[1] // layout.height)
         blocks = columns * rows_of_tiles
@@ -255,7 +255,7 @@ class _Estimates:
         )  # fmt: skip
 
     def _room(self, registers: float, warps: int, shared: int, blocks: int) -> tuple[int, int, bool] | None:
-        """Blocks that a multiprocessor has registers for; blocks that it has everything for; whether no more may be.
+        """Return the blocks limited by registers, the blocks limited by any resource, and whether they are one wave.
 
         None where not even one fits.
         """
@@ -278,7 +278,7 @@ class _Estimates:
     def _features(
         self, counts: Counts, layout: WarpLayout, blocks: int, resident: int, of_lane: tuple[float, float, float]
     ) -> WarpFeatures:
-        """Features of a kernel. `of_lane`: its instructions, its text's, and the share of blocks at borders."""
+        """Return the features of a kernel. `of_lane`: instructions, code size, and the share of border blocks."""
         warps, pitch = layout.warps, layout.pitch
         instructions, code, at_border = of_lane
         own = layout.width * layout.height / warps  # output points of a warp

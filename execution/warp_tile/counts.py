@@ -1,4 +1,4 @@
-"""Counts of instructions, loads and registers of a warp, as functions of its rows.
+"""Instructions, loads and registers of a warp, as linear functions of its rows.
 
 A layout is tried with many numbers of rows and warps. All that is counted here grows evenly with the rows of a warp,
 so it is summed over the stages once.
@@ -35,19 +35,19 @@ LONG_GROUP = 16
 
 @dataclass
 class LinearInRows:
-    """A quantity that grows with the rows of a warp."""
+    """A quantity linear in the rows of a warp."""
 
     fixed: float = 0.0
     each: float = 0.0
     """For each row of the warp's own."""
 
     def add(self, beyond: int, each: float) -> None:
-        """`each` more in every row, and in `beyond` rows that are not its own."""
+        """Add `each` for every own row, and for `beyond` further rows."""
         self.fixed += beyond * each
         self.each += each
 
     def join(self, other: LinearInRows) -> None:
-        """Add all of another quantity."""
+        """Add another quantity."""
         self.fixed += other.fixed
         self.each += other.each
 
@@ -58,7 +58,7 @@ class LinearInRows:
 
 @dataclass(frozen=True)
 class Loaded:
-    """An input as it is loaded."""
+    """The way in which an input is loaded."""
 
     producer: int
     bytes: int
@@ -73,7 +73,7 @@ class Loaded:
 
 @dataclass
 class Counts:
-    """Counts of a group in one layout, per lane where nothing else is said; see `count`."""
+    """Counts of a group in one layout, per lane unless stated otherwise; see `count`."""
 
     instructions: LinearInRows = field(default_factory=lambda: LinearInRows(40.0))  # finding the tile
     again: LinearInRows = field(default_factory=LinearInRows)
@@ -111,7 +111,7 @@ class Counts:
     vector: int = 1
 
     def registers(self, pitch: int, c: Calibration) -> float:
-        """Per thread, about."""
+        """Estimated registers per thread."""
         loaded, v = c.live_loads * self.registers_loaded.at(pitch), self.vector
         stride = best_pair_stride(v, self.packed_gain.at(pitch))
         packed = c.packed_rows * max(0.0, stride - 2) * v / 8 if self.packed else 0.0
@@ -122,7 +122,7 @@ class Counts:
 
 
 def count(model: PipelineModel, members: Sequence[int], layout: WarpLayout, exchanges: bool) -> Counts:
-    """The counts of a group; `exchanges`: whether rows go from warp to warp."""
+    """Count a group; `exchanges`: whether warps exchange rows."""
     stored = model.stored(members)
     found = Counts(vector=layout.vector)
     found.stored_bytes = sum(layout.stages[id].deep * model.nodes[id].bytes for id in stored)
@@ -228,7 +228,7 @@ def _count_stages(
 
 
 def _is_near(access: Access) -> bool:
-    """Whether a read follows its reader along x, and data or other coordinates say where it is along another dimension.
+    """Whether a read follows its reader along x, and is at data-dependent or other places in another dimension.
 
     Neighbouring lanes' points then lie beside one another.
     """
@@ -238,7 +238,7 @@ def _is_near(access: Access) -> bool:
 
 
 def _count_packed(found: Counts, model: PipelineModel, layout: WarpLayout, stored: Sequence[int]) -> None:
-    """Note in `found` how far the points of a register lie from each other, as `pack-subwords` finds it."""
+    """Record in `found` the column distance of a register's points, as `pack-subwords` determines it."""
     v = layout.vector
     functions = [(h, 1) for h in layout.sources.values()]
     functions += [(h, model.nodes[id].values) for id, h in layout.stages.items()]
@@ -254,7 +254,7 @@ def _count_packed(found: Counts, model: PipelineModel, layout: WarpLayout, store
 
 
 def _windows(model: PipelineModel, members: Sequence[int], layout: WarpLayout) -> float:
-    """Registers that the live rows of the stages take, at 4 bytes each."""
+    """Count the registers of the live rows of all stages, at 4 bytes each."""
     rows: dict[int, tuple[int, int]] = {}
     for id in members:
         for access in model.nodes[id].hull:
@@ -277,7 +277,7 @@ def _windows(model: PipelineModel, members: Sequence[int], layout: WarpLayout) -
 def _most_alive(
     model: PipelineModel, members: Sequence[int], taken: Mapping[int, float], single: Collection[int]
 ) -> float:
-    """Registers of the `single` stages that are alive at a time, in the order of the program."""
+    """Count the registers of the `single` stages live at one time, in program order."""
     last = {a.producer: id for id in members for a in model.nodes[id].hull if a.producer in single}
     alive, most = 0.0, 0.0
     for id in members:
@@ -288,7 +288,7 @@ def _most_alive(
 
 
 def _kept(model: PipelineModel, layout: WarpLayout) -> list[LinearInRows]:
-    """Values that a thread keeps across each barrier."""
+    """Count the values live across each barrier."""
     rounds = layout.rounds
     kept = [LinearInRows() for _ in range(max(rounds.values(), default=0) + 1)]
     needed: dict[object, int] = {}
@@ -306,17 +306,17 @@ def _kept(model: PipelineModel, layout: WarpLayout) -> list[LinearInRows]:
 
 
 def _edge(footprint: Footprint) -> float:
-    """Instructions to get an element of the next lane."""
+    """Count the instructions to fetch an element from the adjacent lane."""
     return 1.0 if footprint.bytes >= 4 else 2.0 if footprint.paired else 3.0
 
 
 def _split(footprint: Footprint) -> float:
-    """Instructions per point to take a row out of memory apart, or to join one."""
+    """Count the instructions per point to unpack a row of memory, or to pack one."""
     return 0.0 if footprint.bytes >= 4 else (0.5 if footprint.bytes == 1 else 0.0) if footprint.paired else 1.0
 
 
 def _in_pieces(footprint: Footprint, vector: int, partial: bool) -> tuple[int, float]:
-    """Accesses, and instructions beside them, to load a row in pieces (`warp_pieces`)."""
+    """Count accesses and other instructions to load a row in pieces (`warp_pieces`)."""
     count = vector // footprint.piece + (not partial)
     if not footprint.in_words:
         return count, vector + footprint.bytes / WORD_BYTES
@@ -325,7 +325,7 @@ def _in_pieces(footprint: Footprint, vector: int, partial: bool) -> tuple[int, f
 
 
 def _moved(bytes: int, vector: int) -> tuple[int, float]:
-    """Accesses that store a row which is moved over the lanes to where they may lie, and instructions beside them."""
+    """Count accesses and other instructions to store a row shifted across lanes to aligned addresses."""
     piece = stored_at_once(bytes, vector)
     cut = bytes < WORD_BYTES and not vector * bytes % WORD_BYTES
     words, most = (n * bytes // WORD_BYTES if cut else n for n in (vector, piece))

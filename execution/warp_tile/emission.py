@@ -1,4 +1,4 @@
-"""The tile body of a warp tile: operations on tiles that lie in the registers of a block's warps.
+"""Emission of a warp tile's body: operations on tiles in the registers of a block's warps.
 
 After Jangda 2020, taken to registers: lane l holds `vector` columns, the halo in x is dead lanes. What each stage
 computes, and what a warp takes from its neighbours, stands in the types (`dialects/warp`); `lower-warp-tiles`
@@ -45,7 +45,7 @@ from tilefuse.lowering.stored import Stored
 
 
 class WarpTileBody:
-    """Emits the tile body of one group."""
+    """Emit the tile body of one group."""
 
     def __init__(
         self, plan: KernelPlan, layout: WarpLayout, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer],
@@ -62,7 +62,7 @@ class WarpTileBody:
         tile.safe_reads = bool(layout.dead_left or layout.dead_right or layout.top or layout.bottom)
 
     def emit(self, prefetch_rows: int) -> None:
-        """Emit all loads, then the stages, each that is stored with its stores.
+        """Emit all loads, then the stages, each stored one with its stores.
 
         `prefetch_rows`: the rows of tiles down to the one whose cache lines are prefetched; 0 for none.
         """
@@ -83,7 +83,7 @@ class WarpTileBody:
                 self.tile.resident[f] = self._resident(self._beside(result, footprint))
 
     def emit_prefetches(self, below: int = 0) -> None:
-        """Prefetch the own points, of the pipeline's inputs, of the tile so many rows below.
+        """Prefetch the own points of the tile `prefetch_rows` below, from the pipeline's inputs.
 
         Points that it reads beside its own are prefetched with the tiles that own them.
         """
@@ -105,7 +105,7 @@ class WarpTileBody:
     # --- layouts
 
     def _layout(self, footprint: Footprint) -> Layout:
-        """The layout of a function as it is computed or loaded."""
+        """Return the layout of a function as it is computed or loaded."""
         at = self.layout
         return Layout(
             (-at.dead_left * at.vector, -at.top),
@@ -117,7 +117,7 @@ class WarpTileBody:
         )
 
     def _beside(self, tile: SSAValue, footprint: Footprint) -> SSAValue:
-        """`tile` with all that consumers read of it."""
+        """Widen `tile` by the rows and columns that consumers read."""
         at = self.layout
         assert isinstance(tile.type, TileType)
         rows = (-footprint.wide[0], at.pitch + footprint.wide[1]) if footprint.exchanged else None
@@ -226,18 +226,18 @@ class WarpTileBody:
             )
 
     def _aligned(self, value: SSAValue) -> SSAValue | None:
-        """Whether a lane's piece of a row is one access; None if it never is."""
+        """Return whether a lane's piece of a row is one access; None if it never is."""
         return self.flags.aligned.get(value)
 
 
 def _own(first: int, end: int, size: int) -> tuple[int, int]:
-    """Cut a span to the points that a tile of a given size reads of its own, or to as many next to them."""
+    """Cut a span to the points that a tile of a given size reads as its own, or to as many adjacent ones."""
     start = min(max(first, 0), end - size)
     return start, start + size
 
 
 def may_be_uniform(source: SSAValue, footprint: Footprint, vector: int) -> bool:
-    """Whether a lane's columns of an input's row, one vector, may be loaded together in border tiles.
+    """Whether a lane's columns of an input's row form one vector, which border tiles may load as a whole.
 
     Of words what lies beside them is loaded too: so it is known which row is the last in memory.
     """

@@ -1,4 +1,4 @@
-"""Rows that go from warp to warp, through shared memory: two buffers that take turns, sends and receives.
+"""Row exchange between warps through shared memory: a double buffer, sends and receives.
 
 A warp that has passed a barrier knows that all others have read what was sent before the barrier before it. So
 with two buffers one barrier per round is enough, also from one iteration of a loop to the next.
@@ -23,7 +23,7 @@ from tilefuse.lowering.emit import SHARED, Emitter, Num
 
 
 class Exchange:
-    """The two buffers of a body. Rounds are counted through; a round takes the first one if its number is even."""
+    """The double buffer of a body. Rounds of exchange alternate between the two: even rounds use the first."""
 
     def __init__(self, items: Sequence[Stretch | Loop], e: Emitter):
         self.e = e
@@ -38,7 +38,7 @@ class Exchange:
         self.memory = e.alloca([self.bytes], i8, SHARED, "exchange") if self.bytes else None
 
     def views(self, stretch: Stretch, first: Num) -> dict[NeighboursOp, SSAValue]:
-        """Views through which each operation that exchanges rows sends; `first` is the number of the first round."""
+        """Return the views through which each exchanging operation sends; `first` is the number of the first round."""
         e = self.e
         found: dict[NeighboursOp, SSAValue] = {}
         for number, part in enumerate(stretch.parts):
@@ -55,7 +55,7 @@ class Exchange:
         return found
 
     def _buffer(self, round: Num) -> Num:
-        """The start of the buffer of a round."""
+        """Return the offset of a round's buffer."""
         if isinstance(round, int):
             return self.start[round % 2]
         odd = self.e.op(arith.AndIOp(self.e.value(round), self.e.value(1)))
@@ -63,7 +63,7 @@ class Exchange:
 
 
 def _rounds(items: Sequence[Stretch | Loop], first: int | None) -> Iterator[tuple[int | None, int]]:
-    """(parity, bytes) of each round; None where a round takes either buffer."""
+    """Return (parity, bytes) of each round; parity None where a round may use either buffer."""
     for item in items:
         if isinstance(item, Loop):
             yield from _rounds(item.body, first if item.rounds % 2 == 0 else None)
@@ -76,7 +76,7 @@ def _rounds(items: Sequence[Stretch | Loop], first: int | None) -> Iterator[tupl
 
 
 def _element(op: NeighboursOp) -> Attribute:
-    """Type of the elements of a buffer: pairs lie there as they do in registers."""
+    """Return the element type of a buffer: pairs stay packed."""
     assert isinstance(op.tile.type, TileType)
     return i16 if op.tile.type.spread.packed == 2 else op.tile.type.element
 
@@ -92,7 +92,7 @@ def _bytes(op: NeighboursOp) -> int:
 
 
 def send_rows(body: Registers, op: NeighboursOp, buffer: SSAValue) -> None:
-    """A warp's last rows, which the warp below reads above its own; then its first."""
+    """Send a warp's last rows, which the warp below reads above its own; then its first."""
     old, new = layout_of(op.tile), layout_of(op.wider)
     above = old.rows[0] - new.rows[0]
     rows = [*range(old.rows[1] - above, old.rows[1]), *range(new.rows[1] - old.rows[1])]
@@ -117,7 +117,7 @@ def send_rows(body: Registers, op: NeighboursOp, buffer: SSAValue) -> None:
 
 
 def receive_rows(body: Registers, op: NeighboursOp, buffer: SSAValue) -> None:
-    """The rows above from the warp above, the rows below from the warp below."""
+    """Receive the rows above from the warp above, and the rows below from the warp below."""
     e = body.e
     old, new = layout_of(op.tile), layout_of(op.wider)
     above, below = old.rows[0] - new.rows[0], new.rows[1] - old.rows[1]
@@ -149,7 +149,7 @@ def _slot(body: Registers, layout: Layout, warp: Num, deep: tuple[Num, ...], slo
 
 
 def _piece(count: int, element: Attribute) -> int:
-    """Elements that one access of at most 16 bytes moves, such that `count` elements take a whole number of them."""
+    """Return the elements of one access of at most 16 bytes that evenly divide `count` elements."""
     piece = 16 // element_bytes(element)
     while piece > 1 and (count % piece or piece * element_bytes(element) < 2):
         piece //= 2

@@ -1,4 +1,4 @@
-"""The time of a kernel of warp tiles, from the features of its tiles. Terms and sources: docs/cost-model.md."""
+"""Predicted time of a warp-tile kernel from its features. Terms and sources: docs/cost-model.md."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FULL_THREADS = 1024
 
 @dataclass(slots=True, kw_only=True)
 class WarpFeatures(Features):
-    """Features of a kernel of warp tiles. A tile is a warp's; bytes are per tile where nothing else is said."""
+    """Features of a warp-tile kernel. A tile is a warp's; bytes are per tile unless stated otherwise."""
 
     at_border: float
     """The share of the blocks whose tiles lie at the edges of the picture."""
@@ -76,11 +76,11 @@ class WarpFeatures(Features):
         return self.blocks / (self.resident_blocks * machine.cores)
 
     def per_core(self, machine: Machine) -> int:
-        """Blocks of a multiprocessor that has most."""
+        """Blocks of the fullest multiprocessor."""
         return -(-self.blocks // machine.cores)
 
     def resident_threads(self, machine: Machine) -> int:
-        """Threads of the kernel that a multiprocessor runs at once."""
+        """Resident threads of the kernel per multiprocessor."""
         return LANES * self.warps * min(self.resident_blocks, self.per_core(machine))
 
 
@@ -123,7 +123,7 @@ def _microseconds(work: WarpFeatures, machine: Machine) -> float:
 def least_microseconds(
     blocks: int, tiles: int, of_lane: tuple[float, float, float], machine: Machine, exchanges: float = 0.0
 ) -> float:
-    """A lower bound of `predict`, for a kernel of `tiles` in `blocks`: its launch, and its instructions alone.
+    """Return a lower bound of `predict` for a kernel of `tiles` in `blocks`: its launch, and its instructions alone.
 
     `of_lane`: its instructions, those of its text, and the share of blocks at borders.
     """
@@ -137,12 +137,12 @@ def least_microseconds(
 
 
 def _beside(longer: float, shorter: float, power: float) -> float:
-    """The time of two things that hide behind each other, the better the larger `power`."""
+    """Return the time of two overlapping activities; a larger `power` means better overlap."""
     return longer * math.pow(1.0 + math.pow(shorter / longer, power), 1.0 / power)
 
 
 def _instructions(work: WarpFeatures, machine: Machine) -> float:
-    """Count the instructions of one lane, and its waits at barriers in instructions."""
+    """Count the instructions of one lane, with waits at barriers converted to instructions."""
     c = machine.calibration
     # with few other blocks there is little to do while the warps of one wait for each other
     waiting = work.barriers * c.barrier / work.resident_blocks
@@ -165,13 +165,13 @@ def _compute(work: WarpFeatures, of_lane: float, machine: Machine) -> float:
 
 
 def _dram(work: WarpFeatures, machine: Machine) -> float:
-    """Predict the microseconds of DRAM."""
+    """Predict the microseconds of DRAM traffic."""
     bytes = work.own_bytes + work.other_bytes * machine.calibration.overlap_miss
     return work.blocks * work.warps * bytes / machine.bytes_per_us
 
 
 def saved_by_prefetch(work: WarpFeatures, time: float, machine: Machine) -> float:
-    """Microseconds that prefetching saves; 0 where it does not pay."""
+    """Return the microseconds that prefetching saves; 0 where it does not pay."""
     dram, waves = _dram(work, machine), work.waves(machine)
     if not work.loads or dram >= BUSY_MEMORY * time:
         return 0.0

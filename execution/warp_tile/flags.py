@@ -1,4 +1,4 @@
-"""Flags of a warp tile's body: the facts on its tile that each version has as constants."""
+"""Flags of a warp tile's body: facts about its tile, constant in each version."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 @dataclass(frozen=True)
 class TileFlags:
-    """Facts on the tile of a version."""
+    """Facts about the tile that a version serves."""
 
     vectors_uniform: SSAValue | None = None
     """Whether, in a border tile, each lane's vector of a row lies inside its box, or outside, with all its columns."""

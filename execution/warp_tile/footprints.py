@@ -1,4 +1,4 @@
-"""Footprints of a warp-tiled group: the part of each function that a warp keeps in registers."""
+"""Footprints of a warp-tiled group: the points of each function that a warp keeps in registers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORD_BYTES = 4
 
 @dataclass
 class Footprint:
-    """The part of one function that a warp keeps in registers: of a stage, or of an input as it is loaded."""
+    """The points of one function that a warp keeps in registers: of a stage as computed, of an input as loaded."""
 
     above: int = 0
     """Rows computed above a warp's own; negative where its first rows are not needed."""
@@ -43,7 +43,7 @@ class Footprint:
     """Of an input whose rows do not lie where vectors do: columns of the pieces in which it may be loaded; else 0."""
 
     def of_any_vector(self) -> Footprint:
-        """Layout without the parts that depend on the columns of a lane."""
+        """Key of the layout without the parts that depend on a lane's column count."""
         return Footprint(
             self.above, self.below, self.wide, self.reach, self.rest, self.along, self.left, self.right, self.bytes,
             self.exchanged,
@@ -51,20 +51,20 @@ class Footprint:
 
     @property
     def in_words(self) -> bool:
-        """Whether the pieces of an input are words, out of which elements are cut."""
+        """Whether the pieces of an input are 32-bit words, from which elements are extracted."""
         return self.piece > 0 and self.bytes < WORD_BYTES
 
     @property
     def deep(self) -> int:
-        """Points of the further dimensions."""
+        """Number of points in the further dimensions."""
         return math.prod([last - first + 1 for first, last in self.rest]) if self.rest else 1
 
     def rows(self, pitch: int) -> int:
-        """Rows computed or loaded by a warp with `pitch` of its own."""
+        """Return the rows computed or loaded by a warp with `pitch` own rows."""
         return pitch + self.above + self.below
 
     def exchanged_rows(self) -> int:
-        """Rows that come from other warps."""
+        """Return the rows that come from other warps."""
         return self.wide[0] - self.above + self.wide[1] - self.below
 
 
@@ -82,7 +82,7 @@ class Footprints:
 
 
 def row_readers(model: PipelineModel, members: Collection[int]) -> list[int]:
-    """The members that another one reads in rows beside its own, which can be exchanged."""
+    """Return the members of which another reads rows beside its own, so that these can be exchanged."""
     found = set()
     for id in members:
         for access in model.nodes[id].hull:
@@ -137,7 +137,7 @@ def footprints(
 
 
 def _source(model: PipelineModel, access: Access, region: Region) -> Footprint:
-    """The footprint of an input, before any access widens it."""
+    """Return the footprint of an input before any access widens it."""
     return Footprint(
         rest=tuple([i.span(region.spans) for i in access.indices[2:]]),
         along=followed_dimensions(access.indices, region.follow),
@@ -146,7 +146,7 @@ def _source(model: PipelineModel, access: Access, region: Region) -> Footprint:
 
 
 def _widen_source(theirs: Footprint, access: Access, region: Region, mine: Footprint) -> None:
-    """Add the columns and planes of an input that an access needs."""
+    """Widen an input by the columns and planes that an access needs."""
     x, _, *deep = access.indices
     theirs.left = max(theirs.left, mine.left - x.offset)  # type: ignore[union-attr]
     theirs.right = max(theirs.right, mine.right + x.offset)  # type: ignore[union-attr]
@@ -156,7 +156,7 @@ def _widen_source(theirs: Footprint, access: Access, region: Region, mine: Footp
 
 
 def _widen(theirs: Footprint, first: bool, mine: Footprint, dx: int, dy: int) -> None:
-    """Add the rows, and columns beside their own, that `mine` reads; `first`: none have been added yet."""
+    """Widen by the rows and side columns that `mine` reads; `first`: nothing has been added yet."""
     above, below = mine.above - dy, mine.below + dy
     most_above, most_below = theirs.wide
     if first:
@@ -169,7 +169,7 @@ def _widen(theirs: Footprint, first: bool, mine: Footprint, dx: int, dy: int) ->
 
 
 def _invalid(model: PipelineModel, stages: Mapping[int, Footprint], stored: Sequence[int]) -> tuple[int, int]:
-    """Rows of the block, at its top and bottom, where a stored function has undefined values.
+    """Return the rows at the block's top and bottom where a stored function has undefined values.
 
     A row that came from outside the block is undefined, and so is what is computed from it.
     """

@@ -31,7 +31,7 @@ LANES = 32
 
 
 def stored_at_once(element_bytes: int, vector: int) -> int:
-    """Columns that one access stores of a lane's row that is moved over the lanes to where such accesses may lie.
+    """Return the columns per access when a lane's row is stored shifted across lanes to aligned addresses.
 
     Small elements are stored in words, as moving them takes instructions; rows of 16 bytes at once, as memory prefers.
     """
@@ -40,7 +40,7 @@ def stored_at_once(element_bytes: int, vector: int) -> int:
 
 
 def words_at_once(row_bytes: int) -> int:
-    """The number of words that one access takes of a lane's row that is not aligned.
+    """Return the words per access for a lane's row that is not aligned.
 
     Rows of 16 bytes are loaded two at a time: the fewer accesses, the fewer lines of the first-level cache.
     """
@@ -48,7 +48,7 @@ def words_at_once(row_bytes: int) -> int:
 
 
 def in_grid(deep: Sequence[Num], along: Sequence[int | None], origin: Sequence[Num], e: Emitter) -> list[Num]:
-    """Coordinates in the further dimensions on the grid, for some in the tile at `origin` (`Footprint.along`)."""
+    """Convert coordinates in the further dimensions from the tile at `origin` to absolute ones (`Footprint.along`)."""
     return [c if d is None else e.add(origin[d], c) for c, d in zip(deep, along, strict=True)]
 
 
@@ -87,7 +87,7 @@ class WarpLayout:
         return self.warps * self.pitch - self.top - self.bottom
 
     def without_left_spill(self) -> WarpLayout:
-        """Layout with stores that are not shifted: as few dead lanes as the halo needs."""
+        """The layout without shifted stores: only as many dead lanes as the halo needs."""
         everything = (*self.stages.values(), *self.sources.values())
         left, right = max(h.left for h in everything), max(h.right for h in everything)
         return replace(
@@ -95,7 +95,7 @@ class WarpLayout:
         )
 
     def partial(self, footprint: Footprint) -> Literal["left", "right"] | None:
-        """The side at which the columns are not needed that an input loaded in pieces lacks there.
+        """Return the side on which an input loaded in pieces lacks columns that are not needed.
 
         What ends beside a lane's columns another lane has loaded, so the last, or first, lacks all but one column of a
         piece. Of words it is the last. None if there is no such side.
@@ -108,11 +108,11 @@ class WarpLayout:
         return "left" if not footprint.in_words and left >= footprint.piece - 1 else None
 
     def in_pieces(self, footprint: Footprint) -> bool:
-        """Whether an input is loaded in pieces: words always are, pairs where they take fewer accesses."""
+        """Whether an input is loaded in pieces: always in words, in pairs where they take fewer accesses."""
         return footprint.in_words or self.partial(footprint) is not None
 
     def of_size(self, warps: int, pitch: int) -> WarpLayout:
-        """Layout with other warps, and rows per warp; raises NotFusable if these are too few."""
+        """Return the layout with other warps, and rows per warp; raises NotFusable if these are too few."""
         if self.passed > pitch or 2 * (self.top + self.bottom) > warps * pitch:
             raise NotFusable(f"{warps} warps of {pitch} rows are too small for this halo")
         return WarpLayout(  # `replace` takes twice as long, and the search asks for many
@@ -122,7 +122,7 @@ class WarpLayout:
 
 
 def planes(model: PipelineModel, output: int, box: Sequence[int]) -> list[int]:
-    """The points of a tile in the dimensions after x and y: all of declared small dimensions, else one."""
+    """Return the points of a tile beyond x and y: all points of declared small dimensions, else one."""
     return [1 if fixed_span(model, output, d) is None else n for d, n in enumerate(box[2:], 2)]
 
 
@@ -154,7 +154,7 @@ def warp_layout(
 
 
 def lane_layout(model: PipelineModel, members: Sequence[int], found: Footprints, partition: Partition) -> WarpLayout:
-    """Compute the layout of a group of which footprints are known. Raises NotFusable as `warp_layout`."""
+    """Compute the layout of a group with known footprints. Raises NotFusable as `warp_layout` does."""
     vector, warps, pitch, height = partition
     stages = {id: h.of_any_vector() for id, h in found.stages.items()}
     sources = {key: h.of_any_vector() for key, h in found.sources.items()}
@@ -191,7 +191,7 @@ def lane_layout(model: PipelineModel, members: Sequence[int], found: Footprints,
 
 
 def columns_at_once(element: Attribute, vector: int) -> int:
-    """Columns of the pieces in which a row is loaded that does not lie where vectors do; 0 if it is loaded one by one.
+    """Return the columns per piece of an unaligned row; 0 if it is loaded by single elements.
 
     Of elements smaller than a word pieces are words. Else they are pairs: out of longer ones a lane's columns are not
     taken in so few instructions that it is worth the accesses saved.
@@ -203,7 +203,7 @@ def columns_at_once(element: Attribute, vector: int) -> int:
 
 
 def group_layout(group: GroupOp, model: PipelineModel) -> WarpLayout:
-    """The layout that a group's schedule and places describe. Raises NotFusable if they describe none."""
+    """Return the layout that a group's schedule and places describe. Raises NotFusable if they are inconsistent."""
     schedule = WarpSchedule.expect(group.schedule)
     ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
     members, output = list(ids), model.node_of[group.anchor.funcs[0]]
@@ -244,7 +244,7 @@ def _pair(
     sources: Mapping[tuple[int, object], Footprint],
     vector: int,
 ) -> None:
-    """Pairs of points that `pack-subwords` will compute together: see there."""
+    """Pair the points that `pack-subwords` will compute together: see there."""
     if all(model.nodes[id].pair_instructions is None for id in members):
         return
     # the hull has every function that is read, as it is read, in fewer accesses
@@ -265,7 +265,7 @@ def _pair(
 
 
 def exchange_bytes(model: PipelineModel, layout: WarpLayout) -> int:
-    """Shared memory, in bytes per block, through which rows go from warp to warp.
+    """Return the shared memory per block, in bytes, through which warps exchange rows.
 
     Stages that become ready together are exchanged in one round; two buffers take turns, so that one barrier per
     round is enough.

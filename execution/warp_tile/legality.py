@@ -1,4 +1,4 @@
-"""Groups that warp tiles can run: stages follow the tile one to one."""
+"""Legality of warp tiles: stages must follow the tile one to one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tilefuse.analysis.regions import Follow, NotFusable
 
 
 def check_warp_group(model: PipelineModel, members: Sequence[int], follow: Mapping[int, tuple[Follow, ...]]) -> None:
-    """Raise NotFusable unless every stage moves with the warp's tile one to one in x and y.
+    """Raise NotFusable unless every stage follows the warp's tile one to one in x and y.
 
     Of further dimensions a lane has all points, or they are tiled plane by plane, one to one too.
     """
@@ -26,7 +26,7 @@ def check_warp_group(model: PipelineModel, members: Sequence[int], follow: Mappi
 
 
 def _check_sources(model: PipelineModel, members: Sequence[int], follow: Mapping[int, tuple[Follow, ...]]) -> None:
-    """Raise NotFusable where one input is loaded both at the tile's plane and at others."""
+    """Raise NotFusable if one input is loaded both at the tile's plane and at others."""
     known: dict[tuple[int, object], tuple[int | None, ...]] = {}
     for id in members:
         for access in model.nodes[id].hull:
@@ -41,5 +41,5 @@ def _check_sources(model: PipelineModel, members: Sequence[int], follow: Mapping
 
 
 def followed_dimensions(indices: Sequence[AnyIndex], mine: Sequence[Follow]) -> tuple[int | None, ...]:
-    """The dimension of the tile that each further index follows, of a reader whose dimensions do like `mine`."""
+    """Return the tile dimension that each further index follows, given `mine`, the dimensions of its reader."""
     return tuple(mine[i.var].dim if isinstance(i, Index) and i.var is not None else None for i in indices[2:])

@@ -22,12 +22,12 @@ from tilefuse.lowering.emit import PRIVATE, Num
 
 
 def load_tile(body: Registers, op: LoadOp) -> None:
-    """All rows of an input into registers, all of them on their way before the first is needed."""
+    """Load all rows of an input into registers, with all loads in flight before the first use."""
     _Load(body, op).emit()
 
 
 class _Load:
-    """One load. The ways to do it differ in one branch for all rows."""
+    """One load. Its variants differ in one branch for all rows."""
 
     def __init__(self, body: Registers, op: LoadOp) -> None:
         self.body, self.op = body, op
@@ -37,7 +37,7 @@ class _Load:
         self.in_words = op.pieces is not None and can_cut(self.element, self.layout.vector)
 
     def emit(self) -> None:
-        """The branches."""
+        """Emit the branches."""
         e, op = self.body.e, self.op
         if op.border is None:
             self._interior()
@@ -130,7 +130,7 @@ class _Load:
         self._rows(lambda at: body.put_row(waiting.get(at), op.tile, at, self._keep(at)))
 
     def _at_x_edges(self) -> None:
-        """Load rows none of which is moved, nor the first or last of the buffer."""
+        """Load rows of a tile that is cut off along x only: no row is moved, nor the buffer's first or last."""
         body, waiting, pieces = self.body, _Waiting(self.body, self.layout, self.type), XEdgePieces(self.body, self.op)
         self._rows(pieces.fetch)
         self._rows(lambda at: waiting.put(pieces.row(at), at))
@@ -140,7 +140,7 @@ class _Load:
         self._rows(lambda at: body.put_row(waiting.get(at), self.op.tile, at, self._keep(first)))
 
     def _fill(self, waiting: _Waiting, ends: tuple[int, int]) -> None:
-        """Give lanes outside of the box its first, or last, column if they need it: `ends` of their loaded columns."""
+        """Fill lanes outside the box with its first or last column if they need it: `ends` of their loaded columns."""
         if not self.op.fills:
             return
         body, e, layout = self.body, self.body.e, self.layout
@@ -176,7 +176,7 @@ class _Load:
         return place[-2], place[-1]
 
     def _moved(self, at: Where, *, together: bool) -> SSAValue:
-        """The row where `rows` says that it lies."""
+        """Load the row at the place that `rows` computes."""
         e = self.body.e
         *outer, first = self._place(at)[: len(self.op.indices)]
         if together:
@@ -186,7 +186,7 @@ class _Load:
 
 
 class _Waiting:
-    """Rows as they are in memory, so that filling them is cheap, on their way into the tile."""
+    """Rows in memory format, cheap to fill, in flight to the tile."""
 
     def __init__(self, body: Registers, layout: Layout, row: VectorType[Attribute]) -> None:
         self.body, self.layout = body, layout
@@ -197,7 +197,7 @@ class _Waiting:
         self.body.e.store(row, self.rows, self._slot(at))
 
     def get(self, at: Where) -> SSAValue:
-        """A row that waits."""
+        """Return a row in flight."""
         return self.body.e.load(self.rows, self._slot(at))
 
     def _slot(self, at: Where) -> list[Num]:

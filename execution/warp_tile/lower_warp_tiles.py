@@ -1,4 +1,4 @@
-"""`lower-warp-tiles`: tiles of the warp dialect become registers and shuffles, or arrays (level 4)."""
+"""`lower-warp-tiles`: lower tiles of the warp dialect to registers and shuffles, or to arrays (level 4)."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class LowerWarpTiles(ModulePass):
 
 
 def _only_prefetches(function: func.FuncOp) -> bool:
-    """Whether a function does nothing but prefetch, which needs no arrays."""
+    """Whether a function only prefetches, so that arrays make it unnecessary."""
     return all(isinstance(op, WarpPrefetchOp) for op in function.body.block.ops if is_tile_op(op))
 
 
 def _erase(function: func.FuncOp, module: ModuleOp) -> None:
-    """Drop a function, its calls, and branches that have nothing else."""
+    """Erase a function, its calls, and branches that become empty."""
     for call in [o for o in module.walk() if isinstance(o, func.CallOp)]:
         if call.callee.root_reference != function.sym_name:
             continue

@@ -1,4 +1,4 @@
-"""Masks of a box: points outside become zero, by the columns of a lane and the rows of a warp that are inside.
+"""Masks of a box: zero the points outside, by one mask for a lane's columns and one for a warp's rows.
 
 Where zeros surround a stage, every point of a border tile is compared with the box and perhaps replaced:
 
@@ -32,7 +32,7 @@ _Terms = tuple[list[SSAValue], list[SSAValue]]
 
 @dataclass(frozen=True)
 class _Axis:
-    """One mask: conditions on a column, or on a row."""
+    """One mask: conditions on a column or on a row."""
 
     axis: int
     layout: Layout
@@ -40,13 +40,13 @@ class _Axis:
 
     @property
     def shape(self) -> list[int]:
-        """Shape of the mask: columns of all lanes, or the rows of each warp."""
+        """Shape of the mask: columns of all lanes, or rows of each warp."""
         a = self.layout
         return [a.lanes[0] * a.vector] if self.axis == _X else [a.warps[0], a.height]
 
 
 class Masks:
-    """The masks of a body whose tiles go through barriers."""
+    """The masks of a body with barriers."""
 
     def __init__(self, ops: Sequence[Operation], room: int, e: Emitter):
         """`room`: bytes of shared memory that there are for masks."""
@@ -87,7 +87,7 @@ class Masks:
     def _terms(
         self, select: arith.SelectOp, op: MapOp, function: Block
     ) -> tuple[list[SSAValue], list[SSAValue]] | None:
-        """The conditions on x and on y under which a value stays; None if it is another kind of select."""
+        """Return the conditions on x and on y under which a select keeps its value; None for other selects."""
         if select.result.type not in (f32, i32) or not _is_zero(select.rhs):
             return None
         found: _Terms = ([], [])
@@ -103,7 +103,7 @@ class Masks:
         return found
 
     def _in_border(self, term: SSAValue) -> SSAValue | None:
-        """t of `not border or t`."""
+        """Return t of `not border or t`."""
         if isinstance(either := term.owner, arith.OrIOp):
             for a, b in (either.operands, reversed(either.operands)):
                 if isinstance(no := a.owner, arith.XOrIOp) and self.border in no.operands:
@@ -115,7 +115,7 @@ class Masks:
     # --- code
 
     def declare(self) -> None:
-        """Shared memory for the masks."""
+        """Declare shared memory for the masks."""
         for key, axis in self._axes.items():
             self._memory[key] = self.e.alloca(axis.shape, i32, SHARED, "inside_x" if axis.axis == _X else "inside_y")
         for body in {op.parent for op in self._of}:
@@ -123,7 +123,7 @@ class Masks:
             self.unneeded |= _feeding(body, set(self._of))
 
     def write(self, warp: Num, lane: Num) -> None:
-        """Write the masks: the first warp writes the columns' masks, each warp its rows'."""
+        """Write the masks: the first warp writes the column mask, each warp its rows."""
         self.written = True
         if not self._axes:
             return
@@ -142,7 +142,7 @@ class Masks:
                         e.store(self._word(axis, where), self._memory[key], [warp, lane])
 
     def _word(self, axis: _Axis, at: Where) -> SSAValue:
-        """All bits where the conditions hold at a point, else none."""
+        """Return a word of ones where the conditions hold at a point, else of zeros."""
         e = self.e
         inside: SSAValue | None = None
         for term in axis.terms:
@@ -163,7 +163,7 @@ class Masks:
         return self.e.op(term.op.clone(values))
 
     def applied(self, op: Operation, value: SSAValue, at: Where) -> SSAValue | None:
-        """Value of a select at a point; None if it is not by masks, or these are not there yet."""
+        """Return the masked value of a select at a point; None if it has no mask, or the masks are not written yet."""
         keys = self._of.get(op)
         if keys is None or not self.ready:
             return None
@@ -204,7 +204,7 @@ def _conjunction(value: SSAValue) -> list[SSAValue]:
 
 
 def _coordinates(value: SSAValue, body: Block, function: Block) -> set[int] | None:
-    """The coordinates of a body that a value is computed from; None if from tiles, or in a loop."""
+    """Return the coordinates of a body on which a value depends; None if it depends on tiles, or is in a loop."""
     if isinstance(value, BlockArgument):
         return {value.index} if value.block is body else set() if value.block is function else None
     assert isinstance(value, OpResult)
@@ -221,7 +221,7 @@ def _coordinates(value: SSAValue, body: Block, function: Block) -> set[int] | No
 
 
 def _key(value: SSAValue, body: Block) -> Hashable:
-    """Key of the value that a condition computes."""
+    """Return a key of the value that a condition computes."""
     if isinstance(value, BlockArgument) and value.block is body:
         return value.index
     if isinstance(value, OpResult) and value.op.parent is body:
@@ -231,7 +231,7 @@ def _key(value: SSAValue, body: Block) -> Hashable:
 
 
 def _feeding(body: Block, masked: set[Operation]) -> set[Operation]:
-    """Operations of a body that serve nothing but the conditions of some selects."""
+    """Return the operations of a body that only serve the conditions of some selects."""
     found: set[Operation] = set()
     for op in reversed(list(body.ops)):
         uses = [use for result in op.results for use in result.uses]

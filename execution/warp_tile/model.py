@@ -1,4 +1,4 @@
-"""The door of `warp_tile`: a tile in the registers of a block's warps.
+"""The execution model `warp_tile`: a tile in the registers of a block's warps.
 
 The modules behind it are imported at their first use: checking a schedule loads neither the search nor the emission.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class WarpTile(TiledModel):
-    """Lanes lie along x with several points each, and every warp holds its rows in registers."""
+    """Lanes run along x with several points each; every warp holds its rows in registers."""
 
     name = "warp_tile"
     schedule = WarpSchedule
@@ -52,7 +52,7 @@ class WarpTile(TiledModel):
         return warp_candidates(facts, machine, wishes)
 
     def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> TileSchedule:
-        """A size of 0 is all points of the lanes, or the warps; stages whose rows are exchanged get their place."""
+        """Complete a manual tile: size 0 is all points of the lanes or warps; exchanged stages get a place."""
         from tilefuse.execution.warp_tile.by_hand import complete_tile
 
         return super().by_hand(group, facts, complete_tile(group, facts, given))

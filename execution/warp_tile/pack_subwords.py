@@ -1,4 +1,4 @@
-"""`pack-subwords`: tiles of 8 and 16 bits are computed two points to a register (level 4).
+"""`pack-subwords`: compute tiles of 8 and 16 bits two points per register (level 4).
 
 A `warp.map` whose values all fit half a register (`analysis/subwords.py`) computes in i16, exactly; sums that
 cannot wrap say so (`overflow<nuw>`). Its tiles, and the loaded ones that it reads, get the layout `packed = 2`:
@@ -56,7 +56,7 @@ _EXTENSIONS = (arith.ExtUIOp, arith.ExtSIOp)
 
 @dataclass(frozen=True)
 class PackSubwords(ModulePass):
-    """Give tiles of 8 and 16 bits the layout of two points to a register where the arithmetic allows it."""
+    """Give tiles of 8 and 16 bits a layout of two points per register where the arithmetic allows it."""
 
     name = "pack-subwords"
 
@@ -105,7 +105,7 @@ def _pack(block: Block) -> None:
 
 
 def _pair_stride(tiles: Mapping[SSAValue, Sequence[SSAValue]], ops: Sequence[Operation]) -> int:
-    """Choose the stride between the two columns of a register; `tiles`: all that are packed."""
+    """Choose the column distance of a register's points; `tiles`: all packed tiles."""
     if not tiles:
         return 0
     layouts = [max((layout_of(t) for t in same), key=lambda layout: sum(layout.reach)) for same in tiles.values()]
@@ -118,12 +118,12 @@ def _pair_stride(tiles: Mapping[SSAValue, Sequence[SSAValue]], ops: Sequence[Ope
 
 
 def _rows(layout: Layout) -> int:
-    """Rows of a lane, of all further dimensions."""
+    """Count the rows of a lane, over all further dimensions."""
     return math.prod(layout.shape[:-1])
 
 
 def _tiles(ops: Sequence[Operation]) -> dict[SSAValue, list[SSAValue]]:
-    """Per root tile, it and the tiles that hold more of it."""
+    """Map each root tile to itself and the tiles that widen it."""
     found: dict[SSAValue, list[SSAValue]] = {}
     for op in ops:
         for tile in op.results:
@@ -137,7 +137,7 @@ def _stays_here(tiles: Sequence[SSAValue]) -> bool:
 
 
 def _read_by(op: MapOp, more: Sequence[SSAValue] = ()) -> set[SSAValue]:
-    """The root tiles that a map reads, and `more`."""
+    """Return the root tiles that a map reads, and `more`."""
     return {unwidened(t) for t, _ in reads_of(op)} | set(more)
 
 
@@ -147,13 +147,13 @@ def _element(tile: SSAValue) -> Attribute:
 
 
 def _has_full_registers(op: MapOp) -> bool:
-    """Whether lanes hold whole registers of pairs: of bytes, pairs of pairs."""
+    """Whether lanes have only full registers: even counts of columns, of bytes multiples of four."""
     bytes = any(_element(t) == i8 for t in _read_by(op, op.tiles))
     return op.layout.vector % (4 if bytes else 2) == 0
 
 
 def _compute_in_halves(op: MapOp, spans: dict[SSAValue, Span]) -> None:
-    """Rewrite the body of a map into i16, with the same values."""
+    """Rewrite the body of a map in i16, with equal values."""
     body = op.body.block
     halves: dict[SSAValue, SSAValue] = {}
     last = body.last_op
@@ -204,7 +204,7 @@ def _constant(number: int, emit: _Emit) -> SSAValue:
 
 
 def _half_of(o: Operation, of: list[SSAValue], safe: arith.IntegerOverflowAttr | None, emit: _Emit) -> SSAValue:
-    """Emit an operation on the halves `of` its operands; `safe`: how it may be marked, if it does not wrap."""
+    """Emit an operation on the halves `of` its operands; `safe`: the flags that it may have if it does not wrap."""
     result = o.results[0]
     flags = {} if safe is None else {"overflow": safe}
     match o:
@@ -233,7 +233,7 @@ def _half_of(o: Operation, of: list[SSAValue], safe: arith.IntegerOverflowAttr |
 
 
 def _exact(op: Operation, spans: dict[SSAValue, Span]) -> tuple[int, int]:
-    """(high, low) of an operation's result if nothing wraps."""
+    """Return (high, low) bounds of an operation's result if nothing wraps."""
     of = [spans[v] for v in op.operands if v in spans]
     match op:
         case arith.AddiOp():

@@ -1,4 +1,4 @@
-"""Two points of 16 bits in one register: `vector<2xi16>`, made of rows in memory, computed on, and put back.
+"""Packed pairs of 16-bit points (`vector<2xi16>`): unpacking from memory rows, arithmetic, and packing.
 
 A lane's columns c and c + d share a register (`Layout.pair_stride`). Where d is half of the lane's columns a column's
 neighbour is another register, and only the outermost ones need a half of the next lane's. Where it is 1 they lie as in
@@ -35,14 +35,14 @@ NO_WRAP = arith.IntegerOverflowAttr([arith.IntegerOverflowFlag.NUW])
 
 
 def constant_pair(e: Emitter, number: int) -> SSAValue:
-    """Constant of one number of 16 bits twice."""
+    """Return a constant pair of one 16-bit number."""
     number &= 0xFFFF
     number -= (number >> 15) << 16
     return e.op(arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(PAIR, [number]), PAIR))
 
 
 def pair_of(e: Emitter, low: SSAValue, high: SSAValue) -> SSAValue:
-    """A register of two points, of 8 or 16 bits."""
+    """Return the register type of two points of 8 or 16 bits."""
     if low.type != i16:
         low, high = e.op(arith.ExtUIOp(low, i16)), e.op(arith.ExtUIOp(high, i16))
     return together(e, [low, high])
@@ -55,7 +55,7 @@ def half_of(e: Emitter, pair: SSAValue, half: int, element: Attribute) -> SSAVal
 
 
 def together(e: Emitter, values: Sequence[SSAValue]) -> SSAValue:
-    """A vector of scalars."""
+    """Build a vector of scalars."""
     packed = e.op(ub.PoisonOp(VectorType(values[0].type, [len(values)])))
     for i, value in enumerate(values):
         packed = e.insert(value, packed, i)
@@ -63,24 +63,24 @@ def together(e: Emitter, values: Sequence[SSAValue]) -> SSAValue:
 
 
 def as_word(e: Emitter, pair: SSAValue) -> SSAValue:
-    """A pair as an i32."""
+    """Bitcast a pair to i32."""
     return e.op(vector.ExtractOp(e.op(vector.BitcastOp(pair, _WORD)), [0], i32))
 
 
 def as_pair(e: Emitter, word: SSAValue) -> SSAValue:
-    """An i32 as a pair."""
+    """Bitcast an i32 to a pair."""
     return e.op(vector.BitcastOp(together(e, [word]), PAIR))
 
 
 def shuffle(e: Emitter, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
-    """Elements of two vectors."""
+    """Shuffle the elements of two vectors."""
     assert isinstance(a.type, VectorType)
     type = VectorType(a.type.element_type, [len(mask)])
     return e.op(vector.ShuffleOp(a, b, DenseArrayBase.from_list(i64, list(mask)), result_type=type))
 
 
 def concatenated(e: Emitter, parts: Sequence[SSAValue]) -> SSAValue:
-    """Vectors of the same length, one after the other; as many as a power of two."""
+    """Concatenate vectors of equal length; their number is a power of two."""
     while len(parts) > 1:
         type = parts[0].type
         assert isinstance(type, VectorType)
@@ -90,7 +90,7 @@ def concatenated(e: Emitter, parts: Sequence[SSAValue]) -> SSAValue:
 
 
 def split_row(e: Emitter, row: SSAValue, stride: int) -> list[SSAValue]:
-    """A lane's row as it lies in memory, as pairs of columns c and c + `stride`."""
+    """Split a lane's memory row into pairs of columns c and c + `stride`."""
     type = row.type
     assert isinstance(type, VectorType)
     (count,) = type.get_shape()
@@ -116,7 +116,7 @@ def split_row(e: Emitter, row: SSAValue, stride: int) -> list[SSAValue]:
 def row_of_pairs(
     e: Emitter, pairs: Sequence[SSAValue], element: Attribute, stride: int, upper: bool = False
 ) -> SSAValue:
-    """The row, as it lies in memory, of pairs of columns c and c + `stride`; with `upper`, of their upper bytes."""
+    """Join pairs of columns c and c + `stride` to a memory row; with `upper`, of their upper bytes."""
     if stride == 1 and element != i16:
         return concatenated(
             e, [_bytes_of(e, a, b, [0, 2, 4, 6], upper) for a, b in zip(pairs[::2], pairs[1::2], strict=True)]
@@ -126,13 +126,13 @@ def row_of_pairs(
 
 
 def _bytes_of(e: Emitter, a: SSAValue, b: SSAValue, places: Sequence[int], upper: bool) -> SSAValue:
-    """Four bytes of two pairs: the lower ones at `places`, or the ones above them."""
+    """Return four bytes of two pairs: the lower bytes at `places`, or the bytes above them."""
     x, y = (e.op(vector.BitcastOp(pair, _BYTES)) for pair in (a, b))
     return shuffle(e, x, y, [p + upper for p in places])
 
 
 def _columns_of(e: Emitter, pairs: Sequence[SSAValue], element: Attribute, upper: bool) -> SSAValue:
-    """Consecutive columns, of pairs that have the first half of them in their lower halves."""
+    """Return consecutive columns from pairs that have the first half of them in their lower halves."""
     if element == i16:
         if len(pairs) == 1:
             return pairs[0]
@@ -152,24 +152,24 @@ def _columns_of(e: Emitter, pairs: Sequence[SSAValue], element: Attribute, upper
 
 
 def is_upper_byte(value: SSAValue) -> bool:
-    """Whether a byte of a body of `pack-subwords` is the upper one of a number of 16 bits."""
+    """Whether a byte in a body of `pack-subwords` is the upper byte of a 16-bit number."""
     shift = value.owner.input.owner if isinstance(value.owner, arith.TruncIOp) else value.owner
     return isinstance(shift, arith.ShRUIOp) and constant_of(shift.rhs) == 8
 
 
 def upper_bytes(e: Emitter, pair: SSAValue) -> SSAValue:
-    """The upper bytes of a pair, as numbers."""
+    """Return the upper bytes of a pair as numbers."""
     return _shifted(e, pair, 8)
 
 
 def before_shift(pair: SSAValue) -> SSAValue:
-    """Value that `upper_bytes` was taken of."""
+    """Return the value of which `upper_bytes` was taken."""
     assert isinstance(pair.owner, arith.ShRUIOp)
     return pair.owner.lhs
 
 
 def compute_pair(e: Emitter, block: Block, read: Callable[[AtOp], SSAValue]) -> list[SSAValue]:
-    """Compute a body of `pack-subwords` at two points at once; `read` gives the pair that an access reads."""
+    """Compute a body of `pack-subwords` at two points at once; `read` returns the pair of an access."""
     pairs: dict[SSAValue, SSAValue] = {}
     for op in block.ops:
         match op:
@@ -198,7 +198,7 @@ def _on_pairs(op: Operation, operands: Sequence[SSAValue]) -> Operation:
 
 
 def _divided(e: Emitter, a: SSAValue, by: int) -> SSAValue:
-    """a / by, by the upper half of a product (Granlund and Montgomery 1994)."""
+    """Return a / by, from the upper half of a product (Granlund and Montgomery 1994)."""
     if by == 1:
         return a
     if by & (by - 1) == 0:
@@ -212,7 +212,7 @@ def _divided(e: Emitter, a: SSAValue, by: int) -> SSAValue:
 
 
 def _small_factor(by: int) -> tuple[int, int] | None:
-    """(factor, shift) with a factor of 16 bits that divides every number of 16 bits exactly, if there is one."""
+    """Return (factor, shift) with a 16-bit factor that divides every 16-bit number exactly, if one exists."""
     for shift in range((by - 1).bit_length()):
         factor = -(-(1 << (16 + shift)) // by)
         if factor <= 0xFFFF and factor * by - (1 << (16 + shift)) <= 1 << shift:

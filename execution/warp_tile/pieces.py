@@ -1,4 +1,4 @@
-"""Rows that do not lie where vectors do: they are loaded in shorter ones, out of which a lane's columns are cut.
+"""Loads of unaligned rows in short aligned pieces, from which a lane's columns are extracted.
 
 Elements smaller than a word are cut out of words; of larger ones a lane takes its own by selections.
 """
@@ -31,7 +31,7 @@ VECTOR_BYTES = 16
 
 
 class Pieces:
-    """Rows loaded in pieces, of which the first begins in a lane's columns or before them.
+    """Row loads in pieces, the first of which begins in or before a lane's columns.
 
     A lane has from the one beside what this has loaded too (`op.partial`).
     """
@@ -57,21 +57,21 @@ class Pieces:
         self.load(self.first(*self.located(at)), [None] * self.count, at)
 
     def row(self, at: Where) -> SSAValue:
-        """The lane's columns of a row, made of its loaded pieces."""
+        """Return the lane's columns of a row, extracted from its pieces."""
         e = self.e
         pieces = [e.load(self.waiting, self._slot(at, number)) for number in range(self.count)]
         words = [word for piece in pieces for word in words_of(e, piece, self.element)]
         return row_of_words(e, self.words(words, self.located(at)[1], self.offered(words, at)), self.element)
 
     def offered(self, words: Sequence[SSAValue], at: Where) -> Sequence[SSAValue]:
-        """Words of this lane that the lane beside needs: the last, or those words of the first piece before its end."""
+        """Return the words of this lane that the adjacent lane needs: the last, or words of the first piece."""
         if self.partial == "left":
             return words[-1:]
         # of a pair never more than the first element
         return words[: self.piece // self.in_word if self.in_word > 1 else 1] if self.partial else []
 
     def located(self, at: Where) -> tuple[list[Num], SSAValue]:
-        """The memref indices of a point; and where in memory the row begins, or one that lies like it.
+        """Return the memref indices of a point, and of a row start of equal alignment.
 
         The latter counts modulo a piece, and is the same for all lanes.
         """
@@ -80,14 +80,14 @@ class Pieces:
         return index, place_in_memory(self.e, self.op.buffer, first)
 
     def first(self, index: Sequence[Num], place: SSAValue) -> list[Num]:
-        """The memref indices of a row's first piece."""
+        """Return the memref indices of a row's first piece."""
         *outer, column = index
         before = misalignment(self.e, place, self.piece)
         # the first pair begins in the lane's columns, not before them, where these come from the left
         return [*outer, self.e.add(column, before) if self.partial == "left" else self.e.sub(column, before)]
 
     def load(self, first: Sequence[Num], conditions: Sequence[SSAValue | None], at: Where) -> None:
-        """Load the pieces of a row, from the first one on; zeros for pieces whose condition, if any, does not hold."""
+        """Load the pieces of a row; zeros for pieces whose condition, if any, is false."""
         e, (*outer, column) = self.e, first
         for number, condition in enumerate(conditions):
             slot, index = self._slot(at, number), [*outer, e.add(column, number * self.piece)]
@@ -99,7 +99,7 @@ class Pieces:
                 e.store(loaded, self.waiting, slot)
 
     def words(self, loaded: Sequence[SSAValue], place: SSAValue, offered: Sequence[SSAValue]) -> list[SSAValue]:
-        """The lane's columns of a row, of its own loaded words and the words that the lane beside offers."""
+        """Return the lane's columns of a row, from its own words and words offered by the adjacent lane."""
         e, lanes = self.e, self.layout.lanes[0]
         if self.partial == "left":
             loaded = [*(self.body.shuffle(word, 1, ShuffleMode.Up, lanes) for word in offered), *loaded]
@@ -118,7 +118,7 @@ class Pieces:
 
 
 class MovedPieces(Pieces):
-    """Pieces of words in border tiles: rows lie where `rows` of the operation says, for each lane by itself.
+    """Pieces of words in border tiles: `rows` of the operation gives each lane its own row places.
 
     Rows are a piece apart at least (`WarpPlan.vectors_uniform`), and the tile's last row is the last of them in memory.
     The piece in which the buffer begins may be loaded as it is: memory is allocated at multiples of vectors. What lies
@@ -134,12 +134,12 @@ class MovedPieces(Pieces):
         return index, place_in_memory(self.e, self.op.buffer, index)
 
     def fetch(self, at: Where) -> None:
-        """Load the pieces of a row, but the piece that lies in the buffer only partly."""
+        """Load the pieces of a row, except a piece that is partly outside the buffer."""
         first = self.first(*self.located(at))
         self.load(first, [*[None] * (self.count - 1), self._inside(first)], at)
 
     def _inside(self, first: Sequence[Num]) -> SSAValue:
-        """Whether a row's last piece lies in the buffer to its end."""
+        """Return whether a row's last piece lies wholly inside the buffer."""
         e, buffer = self.e, self.op.buffer
         behind = e.add(offset(e, buffer, first), self.count * self.piece - 1)
         return e.compare("sle", behind, offset(e, buffer, self._last()))
@@ -147,16 +147,16 @@ class MovedPieces(Pieces):
     # --- the piece in which the buffer ends
 
     def _last(self) -> list[Num]:
-        """The index of the buffer's last element."""
+        """Return the index of the buffer's last element."""
         return [self.e.sub(self.e.dim(self.op.buffer, axis), 1) for axis in range(len(self.op.indices))]
 
     def _in_last(self) -> SSAValue:
-        """Elements of the piece in which the buffer ends that lie in it; 0: all."""
+        """Return how many elements of the buffer's last piece lie inside it; 0 for all."""
         e, (*outer, column) = self.e, self._last()
         return misalignment(e, place_in_memory(e, self.op.buffer, [*outer, e.add(column, 1)]), self.piece)
 
     def may_reach_end(self, at: Where) -> SSAValue:
-        """Whether the lane may need a piece that lies in the buffer only partly, in rows down to this one."""
+        """Return whether the lane may need a piece that is partly outside the buffer, in rows up to this one."""
         e, (*_, row, column), (*_, bottom, right) = self.e, self.located(at)[0], self._last()
         beside = e.compare("sgt", e.add(column, self.count * self.piece - 1), right)
         # not `row >= bottom`, which is `==` here: of an index clamped to 0..end ptxas 13.0 takes that for its contrary
@@ -166,7 +166,7 @@ class MovedPieces(Pieces):
         return reach
 
     def fetch_end(self) -> SSAValue:
-        """Load the piece in which the buffer ends by single elements; gives an array of them."""
+        """Load the buffer's last piece element by element; return an array of them."""
         e, (*outer, last), count = self.e, self._last(), self._in_last()
         found = e.alloca([self.piece], self.element, PRIVATE, "end")
         for number in range(self.piece):
@@ -178,7 +178,7 @@ class MovedPieces(Pieces):
         return found
 
     def put_end(self, end: SSAValue, at: Where) -> None:
-        """Put the values of `fetch_end` where a row has this piece."""
+        """Insert the values of `fetch_end` where a row has this piece."""
         e, slot = self.e, self._slot(at, self.count - 1)
         piece = pairs.together(e, [e.load(end, [v]) for v in range(self.piece)])
         inside = self._inside(self.first(*self.located(at)))
@@ -186,17 +186,17 @@ class MovedPieces(Pieces):
 
 
 def like_row(e: Emitter, row: Num, piece: int) -> Num:
-    """Find a row among the first that lies as this one does: as many rows below as a piece has elements, all do."""
+    """Return an earlier row of equal alignment: alignment repeats after as many rows as a piece has elements."""
     return row % piece if isinstance(row, int) else e.op(arith.AndIOp(row, e.value(piece - 1)))
 
 
 def misalignment(e: Emitter, place: SSAValue, width: int) -> SSAValue:
-    """Elements from the last place where so wide a vector may lie to a place in memory."""
+    """Return the elements between a place in memory and the last aligned place for a vector of this width."""
     return e.op(arith.AndIOp(place, e.value(width - 1)))
 
 
 def place_in_memory(e: Emitter, buffer: SSAValue, index: Sequence[Num]) -> SSAValue:
-    """The address of an element of a buffer, counted in elements from an address where any vector may lie."""
+    """Return the address of an element, in elements from an address that is aligned for any vector."""
     type = buffer.type
     assert isinstance(type, MemRefType)
     pointer = e.op(memref.ExtractAlignedPointerAsIndexOp.get(buffer))
@@ -207,7 +207,7 @@ def place_in_memory(e: Emitter, buffer: SSAValue, index: Sequence[Num]) -> SSAVa
 
 
 def offset(e: Emitter, buffer: SSAValue, index: Sequence[Num], start: Num = 0) -> Num:
-    """The offset of an element of contiguous rows, in elements; `start`: of the element with all indices 0."""
+    """Return the offset of an element in contiguous rows; `start`: the offset of the element at indices 0."""
     metadata = memref.ExtractStridedMetaDataOp(buffer)
     e.effect(metadata)
     for i, stride in zip(index[:-1], list(metadata.strides)[: len(index) - 1], strict=True):
@@ -216,25 +216,25 @@ def offset(e: Emitter, buffer: SSAValue, index: Sequence[Num], start: Num = 0) -
 
 
 def bits_of(e: Emitter, place: SSAValue, in_word: int) -> SSAValue:
-    """The number of bits of a word before a place; funnel shifts count modulo 32, so nothing is masked."""
+    """Return the bits of a word before a place; funnel shifts work modulo 32, so no mask is needed."""
     bits = arith.ConstantOp.from_int_and_width((8 * WORD_BYTES // in_word).bit_length() - 1, i32)
     return e.op(arith.ShLIOp(e.op(arith.IndexCastOp(place, i32)), e.op(bits)))
 
 
 def zero(e: Emitter, element: Attribute) -> SSAValue:
-    """The number 0."""
+    """Return the constant 0."""
     if isinstance(element, IntegerType):
         return e.op(arith.ConstantOp(IntegerAttr(0, element)))
     return e.op(arith.ConstantOp(FloatAttr(0.0, element)))  # type: ignore[call-overload]
 
 
 def in_word(element: Attribute) -> int:
-    """The number of elements of a word; 1 for elements that are no smaller."""
+    """Return the elements of a word; 1 for elements at least as wide."""
     return max(1, WORD_BYTES // element_bytes(element))
 
 
 def words_of(e: Emitter, row: SSAValue, element: Attribute) -> list[SSAValue]:
-    """A row as words of 32 bits; as its elements if these are no smaller."""
+    """Return a row as 32-bit words, or as its elements if these are at least as wide."""
     each = in_word(element)
     assert isinstance(row.type, VectorType)
     (count,) = row.type.get_shape()
@@ -248,7 +248,7 @@ def _word(e: Emitter, elements: SSAValue) -> SSAValue:
 
 
 def row_of_words(e: Emitter, words: Sequence[SSAValue], element: Attribute) -> SSAValue:
-    """A row of the words of `words_of`."""
+    """Return a row from the words of `words_of`."""
     if in_word(element) == 1:
         return pairs.together(e, words)
     type = VectorType(element, [in_word(element)])

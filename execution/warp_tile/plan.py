@@ -1,4 +1,4 @@
-"""The plan of a warp tile's kernel: its layout, and the kernel's conditions for calling the tile body."""
+"""The kernel plan of a warp tile: its layout, and the conditions that choose a version of the tile body."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CLAMPING = (BoundaryKind.RepeatEdge, BoundaryKind.ConstantExterior)
 
 
 class WarpPlan(KernelPlan):
-    """Versions of the tile body: by whether rows start where vectors may, and vectors are uniform."""
+    """Kernel plan of a warp tile: versions differ in row alignment and in uniformity of vectors."""
 
     def __init__(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]):
         super().__init__(group, model)
@@ -79,7 +79,7 @@ class WarpPlan(KernelPlan):
         return self.layout.left_spill if dim == 0 else 0
 
     def _reads(self) -> Iterator[tuple[SSAValue, Sequence[tuple[int, int]], Sequence[int | None]]]:
-        """Reach of the loads of all lanes, dead ones too, in each buffer, and the dimension it is counted along."""
+        """Return the reach of all lanes' loads, dead lanes included, per buffer, and the dimension it counts along."""
         at = self.layout
         for (_, source), footprint in at.sources.items():
             assert isinstance(source, SSAValue)
@@ -89,7 +89,7 @@ class WarpPlan(KernelPlan):
             yield behind_boundaries(source)[0], [columns, rows, *footprint.rest], [0, 1, *footprint.along]
 
     def _checked(self, differing: Collection[SSAValue]) -> list[SSAValue]:
-        """The functions whose rows may start where vectors may.
+        """The functions whose row alignment is tested.
 
         Not those of which the caller said that they do not, unless they are `differing`: they do in another launch.
         """
@@ -102,7 +102,7 @@ class WarpPlan(KernelPlan):
         ]
 
     def _has_x_edge_version(self) -> bool:
-        """Whether tiles at x edges take longer than others, as of unaligned rows; a single wave waits for them."""
+        """Whether tiles at x edges need a version: they take longer (unaligned rows), and a single wave waits."""
         at = self.layout
         if SINGLE_WAVE not in self.group.attributes or any(h.rest for h in at.sources.values()):
             return False  # planes may be moved, too, and lie otherwise then
@@ -128,7 +128,7 @@ class WarpPlan(KernelPlan):
     def _flags_of(
         self, versions: Versions, uniform: SSAValue, each: Sequence[SSAValue], *, x_edge_only: bool = False
     ) -> list[SSAValue]:
-        """Flags of a version. `each`: whether rows are aligned, by function, if the body distinguishes them."""
+        """Return the flags of a version. `each`: row alignment by function, if the body distinguishes functions."""
         x_edge = [versions.yes if x_edge_only else versions.no] * self.x_edge_version
         return [uniform, *x_edge, *each]
 
@@ -136,7 +136,7 @@ class WarpPlan(KernelPlan):
         self, versions: Versions, border: SSAValue, uniform: SSAValue | None, each: Sequence[SSAValue],
         origin: Sequence[Num],
     ) -> None:  # fmt: skip
-        """Emit the version for tiles of uniform vectors, or the other one; None where vectors never are uniform."""
+        """Emit the versions with and without uniform vectors; None where vectors are never uniform."""
         if uniform is None:
             versions.call(border, self._flags_of(versions, versions.no, each), origin)
             return
@@ -151,7 +151,7 @@ class WarpPlan(KernelPlan):
         self, versions: Versions, aligned: SSAValue | None, each: Sequence[SSAValue], tile: TileContext,
         outputs: Sequence[KernelBuffer],
     ) -> None:  # fmt: skip
-        """Emit the versions of a tile that is not interior."""
+        """Emit the versions of a border tile."""
         e, moved = versions.e, list(tile.origin)
         if self.moves_in:
             # what both have is the other one's
@@ -169,7 +169,7 @@ class WarpPlan(KernelPlan):
         e.choose(x_edge_only, alone, lambda: self._either(versions, versions.yes, uniform, each, moved))
 
     def _aligned(self, e: Emitter, buffers: dict[SSAValue, KernelBuffer], origin: Sequence[Num]) -> list[SSAValue]:
-        """Whether the lanes' pieces of rows start at a multiple of their size, of each `checked` function."""
+        """Emit whether the lanes' row pieces start at multiples of their size, in each `checked` function."""
         at = self.layout
         result: list[SSAValue] = []
         for value in self.checked:
@@ -187,7 +187,7 @@ class WarpPlan(KernelPlan):
         return result
 
     def _vectors_uniform(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue | None:
-        """Test that no lane's columns of a row straddle an edge, of all inputs and results of a border tile.
+        """Emit whether no lane's columns straddle an edge, in all inputs and results of a border tile.
 
         None where that is never so.
         """
@@ -220,7 +220,7 @@ class WarpPlan(KernelPlan):
         return e.true() if result is None else result
 
     def _at_x_edges(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue | None:
-        """Whether a border tile of uniform vectors is cut off along x only (`TileFlags.x_edge_only`)."""
+        """Emit whether a border tile of uniform vectors is cut off along x only (`TileFlags.x_edge_only`)."""
         at = self.layout
         x = e.add(tile.origin[0], -at.dead_left * at.vector)
         result: SSAValue | None = None
@@ -255,7 +255,7 @@ class WarpPlan(KernelPlan):
 
 
 def vector_bytes(value: SSAValue, vector: int) -> int:
-    """Bytes of `vector` points of a function in memory, if one access can move them; else 0."""
+    """Return the bytes of `vector` points of a function in memory, if one access can move them; else 0."""
     assert isinstance(value.type, FuncType)
     element = value.type.element
     together = vector > 1 and is_one_access(element, vector) and rows_are_contiguous(value)

@@ -1,4 +1,4 @@
-"""`warp.prefetch`: prefetching the cache lines of a box of points, a line per lane of the block."""
+"""Lowering of `warp.prefetch`: prefetch the cache lines of a box of points, one line per lane of the block."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LINE_BYTES = 128
 
 
 def prefetch_lines(body: Registers, op: WarpPrefetchOp) -> None:
-    """Prefetch all lines of the box, spread over the lanes of all warps."""
+    """Prefetch all lines of the box, distributed over the lanes of all warps."""
     e, type = body.e, op.buffer.type
     assert isinstance(type, MemRefType)
     (x0, x1), (y0, y1) = op.within

@@ -1,4 +1,4 @@
-"""Warp-tiled bodies on machines with warps: registers, shuffles, rows through shared memory, vector accesses."""
+"""Lowering of warp-tiled bodies for machines with warps: registers, shuffles, row exchange, vector accesses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tilefuse.targets.limits import STATIC_SHARED_LIMIT
 
 
 class RegisterBody(Registers):
-    """Body in registers: its segments in order, each a sweep over rows."""
+    """A body in registers: its segments in order, each a sweep over rows."""
 
     by_segments = True
 
@@ -55,7 +55,7 @@ class RegisterBody(Registers):
         self.finish()
 
     def _emit(self, items: Sequence[Stretch | Loop], turn: Num) -> None:
-        """`turn`: how many rounds of exchange there have been."""
+        """Emit the segments; `turn` is the number of exchanges before."""
         first = self.plan[0].parts[0] if isinstance(self.plan[0], Stretch) else None
         for item in items:
             if isinstance(item, Loop):
@@ -141,7 +141,7 @@ class RegisterBody(Registers):
 
     @contextmanager
     def _at_step(self, t: Num, step: SweepStep, steps: int) -> Iterator[Num]:
-        """The code of the steps at which an operation has a row; gives the row."""
+        """Emit the steps at which an operation has a row; yield the row."""
         e = self.e
         condition: SSAValue | None = None
         if step.lag > 0:
@@ -180,7 +180,7 @@ class RegisterBody(Registers):
                         self.put(value, tile, here)
 
     def _read(self, op: AtOp, here: Where) -> tuple[SSAValue, Where]:
-        """The tile, and the place in it, that a packed body reads."""
+        """Return the tile, and the place in it, that a packed body reads."""
         e, (dx, dy) = self.e, op.offsets
         deep: list[Num] = []
         for d in op.deep:
@@ -196,7 +196,7 @@ class RegisterBody(Registers):
     # --- neighbours
 
     def _columns(self, op: NeighboursOp, row: Num) -> None:
-        """The columns beside a lane's own: edge elements of its neighbours."""
+        """Fetch the columns beside a lane's own from the edges of adjacent lanes."""
         layout = layout_of(op.wider)
         there = frozenset() if op.exchanges_rows else layout_of(op.tile).between
         with self.depths(layout) as deep:
@@ -211,7 +211,7 @@ class RegisterBody(Registers):
                 self.put(value, op.wider, self.here(column, row, deep))
 
     def _pairs_between(self, op: NeighboursOp, starts: Sequence[int], row: Num, deep: tuple[Num, ...]) -> None:
-        """Pairs that begin where none of a lane's own does: another lane's, or of two pairs the inner halves."""
+        """Build the pairs that begin between a lane's own: from another lane, or from the inner halves of two pairs."""
         e, layout = self.e, layout_of(op.wider)
         found: dict[int, SSAValue] = {}
 
@@ -238,7 +238,7 @@ class RegisterBody(Registers):
 
 
 def _kept_unshifted(op: MapOp) -> Iterator[SSAValue]:
-    """The tiles of an operation whose elements need not be shifted before they are stored."""
+    """Return an operation's tiles that may be stored unshifted."""
     result = op.body.block.last_op
     assert isinstance(result, WarpYieldOp)
     for tile, value in zip(op.tiles, result.values, strict=True):

@@ -1,4 +1,4 @@
-"""Values in the registers of a warp tile's lanes: reading, keeping, shuffling and storing them."""
+"""Register values of a warp tile's lanes: reading, keeping, shuffling and storing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RegisterPlace = tuple[Sequence[Num], SSAValue]
 
 
 class Registers(Body):
-    """Body whose tiles lie in registers: its values, one by one, by rows and between lanes."""
+    """A body with tiles in registers: values one by one, by rows and across lanes."""
 
     warps: int
     lanes: int
@@ -43,7 +43,7 @@ class Registers(Body):
         return pairs.half_of(self.e, pair, half, tile.type.element)  # type: ignore[attr-defined]
 
     def load_pair(self, tile: SSAValue, at: Where, stride: int) -> SSAValue:
-        """The values at a column and `stride` to its right, as the tile's pairs lie if it has any."""
+        """Return the values at a column and `stride` to its right, as a packed pair if the tile has it."""
         _, layout = self.array(tile)
         if layout.packed == 2:
             pair = self._pair(tile, at)
@@ -52,23 +52,23 @@ class Registers(Body):
         return pairs.pair_of(self.e, low, high)
 
     def _pair(self, tile: SSAValue, at: Where) -> SSAValue:
-        """Points that the register holds."""
+        """Return the points in a register."""
         array, layout = self.array(tile)
         return self.e.load(array, self.register_index(layout, at))
 
     def register_index(self, layout: Layout, at: Where) -> list[Num]:
-        """The indices of a register in the array of a tile."""
+        """Return the indices of a register in a tile's array."""
         e = self.e
         deep = [e.sub(c, low) for c, (low, _) in zip(at.deep, layout.depth, strict=True)]
         return [*reversed(deep), e.sub(at.row, layout.rows[0]), e.sub(at.column, layout.columns[0])]
 
     def put(self, value: SSAValue, tile: SSAValue, at: Where) -> None:
-        """Keep a value, or a pair of them, in its register."""
+        """Keep a value, or a pair, in its register."""
         array, layout = self.array(tile)
         self.e.store(value, array, self.register_index(layout, at))
 
     def put_points(self, tile: SSAValue, row: Num, deep: tuple[Num, ...], point: Callable[[Where], SSAValue]) -> None:
-        """A lane's own columns of a row, one by one."""
+        """Keep a lane's own columns of a row, one by one."""
         e, layout = self.e, layout_of(tile)
         with self.starts(layout) as v:
             at = self.here(v, row, deep)
@@ -79,7 +79,7 @@ class Registers(Body):
 
     @contextmanager
     def starts(self, layout: Layout) -> Iterator[Num]:
-        """Loops over a lane's own registers; gives the columns at which they begin."""
+        """Open loops over a lane's own registers; return their first columns."""
         e = self.e
         if layout.dense:
             with e.loop(len(layout.starts), "v", unroll=True) as v:
@@ -92,7 +92,7 @@ class Registers(Body):
             yield e.add(e.mul(u, 2 * layout.pair_stride), v)
 
     def put_row(self, row: SSAValue, tile: SSAValue, at: Where, keep: tuple[SSAValue, SSAValue] | None) -> None:
-        """A lane's own columns of a row, as they lie in memory; with `keep`, (condition, value where not)."""
+        """Keep a lane's own columns of a row in memory format; `keep`: (condition, value where it fails)."""
         e, layout = self.e, layout_of(tile)
         element = tile.type.element  # type: ignore[attr-defined]
         if layout.packed == 2:
@@ -113,7 +113,7 @@ class Registers(Body):
     # --- between lanes
 
     def shuffle(self, value: SSAValue, lanes: Num, mode: ShuffleMode, warp: int) -> SSAValue:
-        """The value of a lane so many lanes away, or of lane number `lanes`, as the mode says."""
+        """Return the value of another lane: `lanes` away, or lane number `lanes`, by mode."""
         e = self.e
         narrow = value.type if isinstance(value.type, IntegerType) and value.type.width.data < 32 else None
         if narrow is not None:
@@ -136,7 +136,7 @@ class Registers(Body):
         *,
         masked: bool = False,
     ) -> None:
-        """Store the vectors and scalars of a lane from `emit`, where a condition holds (None: always).
+        """Store a lane's vectors and scalars from `emit` where a condition holds (None: always).
 
         That is a branch; `masked`, or where the body masks all stores, a mask for each vector.
         """
@@ -158,7 +158,7 @@ class Registers(Body):
 
     @contextmanager
     def stores_of_row(self, alive: SSAValue | None, *, masked: bool = False) -> Iterator[SSAValue | None]:
-        """Store a row's points where `alive`; gives the condition that each store is still under.
+        """Store a row's points where `alive`; yield the remaining condition of each store.
 
         Without masks that is a branch, which keeps rows apart, and with them the registers that each needs.
         """
@@ -175,7 +175,7 @@ class Registers(Body):
             self.e.store(value, buffer, index)
 
     def row(self, tile: SSAValue, row: Num, deep: tuple[Num, ...]) -> SSAValue:
-        """A lane's own columns of a row, as they lie in memory."""
+        """Return a lane's own columns of a row in memory format."""
         layout = layout_of(tile)
         if layout.packed == 1:
             return pairs.together(self.e, [self.load(tile, self.here(v, row, deep)) for v in range(layout.vector)])

@@ -1,4 +1,4 @@
-"""Runs of operations on tiles that repeat: `a b a b a b`, each pair reading results of the pair before it.
+"""Detection of repeated operations on tiles: `a b a b a b`, each repetition reading results of the one before.
 
 Two operations are the same if they differ in nothing but the tiles that they read. A run repeats if, besides, each
 such tile is the same in all repetitions, or made by the same repetition, or made by the one so many before.
@@ -18,7 +18,7 @@ from tilefuse.dialects.warp.layout import TileType
 
 @dataclass(frozen=True)
 class Carried:
-    """A tile that repetitions read of one before."""
+    """A tile of one repetition that later repetitions read."""
 
     distance: int
     """Of how many before."""
@@ -30,7 +30,7 @@ class Carried:
 
     @property
     def nearer(self) -> Carried:
-        """Tile as the repetition before sees it."""
+        """Return the tile as seen from the previous repetition."""
         return Carried(self.distance - 1, self.op, self.result, self.inits[1:])
 
 
@@ -47,17 +47,17 @@ class Repeat:
 
     @property
     def end(self) -> int:
-        """The operation after the last."""
+        """Index after the last operation."""
         return self.first + self.period * self.count
 
     @property
     def saved(self) -> int:
-        """Operations that a loop does without."""
+        """Number of operations that a loop saves."""
         return self.period * (self.count - 1)
 
 
 def find_repeat(ops: Sequence[Operation], least: int) -> Repeat | None:
-    """The run, of at least `least` repetitions, that saves most operations; the first one of the shortest period."""
+    """Find the run of at least `least` repetitions that saves most; among equals the first of the shortest period."""
     kinds: dict[Hashable, int] = {}
     same = [kinds.setdefault(_kind(op), len(kinds)) for op in ops]
     rolls = [isinstance(op, MapOp | NeighboursOp) for op in ops]
@@ -79,7 +79,7 @@ def find_repeat(ops: Sequence[Operation], least: int) -> Repeat | None:
 
 
 def tile_uses(op: Operation) -> Iterator[tuple[Operation, int]]:
-    """The uses of tiles by an operation and its regions: (operation, number of the operand)."""
+    """Yield the uses of tiles by an operation and its regions: (operation, operand index)."""
     for inner in op.walk():
         for i, operand in enumerate(inner.operands):
             if isinstance(operand.type, TileType):
@@ -87,11 +87,11 @@ def tile_uses(op: Operation) -> Iterator[tuple[Operation, int]]:
 
 
 def repeat_of(ops: Sequence[Operation], first: int, period: int, count: int) -> Repeat | None:
-    """ops[first], ... as so many repetitions, if each reads of the others in one way."""
+    """Analyse ops[first], ... as repetitions that read each other uniformly; None if they are not."""
     place = {op: i for i, op in enumerate(ops[first : first + period * count])}
 
     def made(value: SSAValue) -> tuple[int, int, int] | None:
-        """(repetition, operation, result) of a tile that is made in the run."""
+        """Return (repetition, operation, result) of a tile that the run computes."""
         if not isinstance(value, OpResult) or (at := place.get(value.op)) is None:
             return None
         return (*divmod(at, period), value.index)
@@ -137,7 +137,7 @@ def _is_in(op: Operation, ops: dict[Operation, int]) -> bool:
 
 
 def _kind(op: Operation) -> Hashable:
-    """Key that two operations share which differ in nothing but the tiles that they read."""
+    """Return a key that is equal for operations that differ only in the tiles that they read."""
     inside: dict[SSAValue, int] = {}
 
     def operand(value: SSAValue) -> Hashable:
@@ -170,7 +170,7 @@ def _kind(op: Operation) -> Hashable:
 
 
 def outside_key(value: SSAValue) -> Hashable:
-    """A value from outside of the operation: by its operation and operands, so that equal constants are equal."""
+    """Return a key of an outside value, by its operation and operands, so that equal constants are equal."""
     if isinstance(value, OpResult) and not value.op.regions and is_side_effect_free(value.op):
         properties = tuple(sorted(value.op.properties.items(), key=lambda item: item[0]))
         return (value.op.name, properties, value.type, value.index, tuple(outside_key(v) for v in value.op.operands))

@@ -1,4 +1,4 @@
-"""`roll-stages`: like stages one after the other become a loop over tiles (level 4).
+"""`roll-stages`: roll repeated stages into a loop over tiles (level 4).
 
 Steps in time, say, are the same operations again and again, each reading the tile that the one before made. Written
 out they are long code, which does not stay in the instruction cache; so
@@ -38,7 +38,7 @@ from tilefuse.execution.warp_tile.schedule import is_tile_op, layout_of
 
 @dataclass(frozen=True)
 class RollStages(ModulePass):
-    """Make loops of operations on tiles that repeat."""
+    """Roll repeated operations on tiles into loops."""
 
     name = "roll-stages"
 
@@ -67,7 +67,7 @@ class RollStages(ModulePass):
 
 
 def unrolled_instructions(ops: Sequence[Operation]) -> int:
-    """Instructions per lane of operations on tiles, about."""
+    """Estimate the instructions per lane of operations on tiles."""
     return sum(_instructions(op) for op in ops)
 
 
@@ -88,12 +88,12 @@ def _instructions(op: Operation) -> int:
 
 
 def _registers(layout: Layout, rows: int) -> int:
-    """Registers of a lane's own columns of so many rows."""
+    """Return the registers of a lane's own columns of `rows` rows."""
     return rows * layout.vector // layout.packed * math.prod(b - a for a, b in layout.depth)
 
 
 def _to_loop(block: Block, ops: Sequence[Operation], run: Repeat) -> None:
-    """Put the first repetition into a loop, and drop the others."""
+    """Move the first repetition into a loop, and erase the others."""
     body_ops = ops[run.first : run.first + run.period]
     first = [r for c in run.carried for r in c.inits[:1]]
     body = Block(arg_types=[IndexType(), *(tile.type for tile in first)])

@@ -1,4 +1,4 @@
-"""The order in which the operations of a warp-tiled body run: segments between barriers, and sweeps over rows.
+"""Schedule of a warp-tiled body's operations: segments between barriers, and sweeps over rows.
 
 Where rows go from warp to warp, all of a tile must be there first: a barrier, which ends a segment. Within a
 segment one sweep over the rows computes each operation's row as soon as its inputs are there, so that only a
@@ -21,14 +21,14 @@ from tilefuse.dialects.warp.layout import HalfOpen, Layout, TileType
 
 
 def unwidened(tile: SSAValue) -> SSAValue:
-    """Return the tile that `warp.neighbours`, once or several times, has made this one of; itself if none has."""
+    """Return the tile that a chain of `warp.neighbours` started from; the tile itself if there is none."""
     while isinstance(tile.owner, NeighboursOp):
         tile = tile.owner.tile
     return tile
 
 
 def reads_of(op: Operation) -> Iterator[tuple[SSAValue, int]]:
-    """The tiles that an operation reads, each with the offset of the row."""
+    """Return the tiles that an operation reads, each with the row offset."""
     match op:
         case MapOp():
             for inner in op.body.block.ops:
@@ -41,19 +41,19 @@ def reads_of(op: Operation) -> Iterator[tuple[SSAValue, int]]:
 
 
 def layout_of(tile: SSAValue) -> Layout:
-    """The layout of a tile."""
+    """Return the layout of a tile."""
     assert isinstance(tile.type, TileType)
     return tile.type.spread
 
 
 def own_rows(layout: Layout) -> HalfOpen:
-    """The rows that a warp stores, of the rows that it holds: the others are its neighbours' own."""
+    """Return the rows that a warp stores, of the rows that it holds: the others are its neighbours' own."""
     return max(layout.rows[0], 0), min(layout.rows[1], layout.pitch)
 
 
 @dataclass
 class SweepStep:
-    """An operation in the sweep of its segment."""
+    """One operation in its segment's sweep."""
 
     op: MapOp | NeighboursOp | StoreOp
     rows: HalfOpen
@@ -62,7 +62,7 @@ class SweepStep:
 
     @property
     def end(self) -> int:
-        """The step after its last row."""
+        """Step after the operation's last row."""
         return self.lag + self.rows[1] - self.rows[0]
 
 
@@ -83,7 +83,7 @@ class Segment:
 
 
 def segments(ops: Sequence[Operation]) -> list[Segment]:
-    """The segments of a body's operations, in order. Tiles that are ready together are exchanged together."""
+    """Split a body's operations into segments, in order. Tiles ready at the same time are exchanged together."""
     number: dict[SSAValue, int] = {}
     found: list[Segment] = []
     step_of: dict[SSAValue, SweepStep] = {}
@@ -125,14 +125,14 @@ def segments(ops: Sequence[Operation]) -> list[Segment]:
 
 @dataclass
 class Stretch:
-    """Operations without a loop among them."""
+    """Loop-free operations."""
 
     ops: list[Operation]
     parts: list[Segment]
 
     @property
     def rounds(self) -> int:
-        """The number of exchanges of rows: one before each segment but the first."""
+        """Number of row exchanges: one before each segment but the first."""
         return len(self.parts) - 1
 
 
@@ -146,12 +146,12 @@ class Loop:
 
     @property
     def rounds(self) -> int:
-        """The number of exchanges of rows in one iteration."""
+        """Number of row exchanges in one iteration."""
         return rounds_of(self.body)
 
     @property
     def carried(self) -> list[tuple[SSAValue, BlockArgument, SSAValue, SSAValue]]:
-        """(initial value, argument of the body, value that it yields, result) of each carried tile."""
+        """Return (initial value, argument of the body, yielded value, result) of each carried tile."""
         block = self.op.body.block
         last = block.last_op
         assert last is not None
@@ -159,19 +159,19 @@ class Loop:
 
 
 def rounds_of(items: Sequence[Stretch | Loop]) -> int:
-    """Count the exchanges of rows in all."""
+    """Count all row exchanges."""
     return sum(i.rounds * (i.count if isinstance(i, Loop) else 1) for i in items)
 
 
 def is_tile_op(op: Operation) -> bool:
-    """Whether `lower-warp-tiles` takes an operation of a function: one on tiles, or a loop around such."""
+    """Whether `lower-warp-tiles` handles an operation: one on tiles, or a loop around such operations."""
     if isinstance(op, scf.ForOp):
         return any(is_tile_op(o) for o in op.body.block.ops)
     return op.dialect_name() == "warp"
 
 
 def plan(ops: Sequence[Operation]) -> list[Stretch | Loop]:
-    """Stretches and loops, in order. PipelineError for a loop that does not run from 0 by 1 to a constant."""
+    """Split into stretches and loops, in order. PipelineError for a loop not from 0 by 1 to a constant."""
     found: list[Stretch | Loop] = []
     waiting: list[Operation] = []
 

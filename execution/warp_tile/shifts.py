@@ -1,4 +1,4 @@
-"""Stores of rows that do not lie where vectors do.
+"""Stores of unaligned rows, shifted across lanes to aligned addresses.
 
 What is stored moves over the lanes, so that memory sees vectors all the same, though several to a row. Powers of two
 make up any distance; which of them it takes is the same for all lanes, but these are selections, not branches: shuffles
@@ -40,7 +40,7 @@ from tilefuse.lowering.emit import Num
 def store_shifted(
     body: Registers, op: StoreOp, row: Num, deep: tuple[Num, ...], alive: SSAValue | None, border: bool
 ) -> None:
-    """A row in pieces that are vectors where these lie in memory: it moves right over the lanes, by less than a piece.
+    """Store a row in aligned vectors: it moves right across lanes by less than a piece.
 
     It is stored where `alive`; in a border tile what lies in the buffer.
     """
@@ -74,7 +74,7 @@ def store_shifted(
     is_last = e.compare("sge", after, width)
 
     def store_inside(row: SSAValue | None, inside: Callable[[Num], SSAValue], masked: bool = False) -> None:
-        """Store the pieces for which `inside` holds of the least column that the lane's first one may begin at."""
+        """Store the pieces for which `inside` holds of the least column of the lane's first one."""
         with body.stores_of_row(e.both(row, lanes), masked=masked) as condition:
             for number in range(len(pieces)):
                 there = inside(e.sub(low, number * piece))
@@ -100,7 +100,7 @@ def store_shifted(
 def _pieces_of(
     body: Registers, op: StoreOp, row: Num, deep: tuple[Num, ...], piece: int
 ) -> tuple[list[list[SSAValue]], int, SSAValue]:
-    """Move a row to where pieces of it are vectors: (words of each piece, elements of a word, columns moved by)."""
+    """Shift a row to piece alignment: (words of each piece, elements of a word, columns moved by)."""
     e, layout = body.e, layout_of(op.tile)
     element = op.tile.type.element  # type: ignore[attr-defined]
     like = like_row(e, row, piece)
@@ -115,7 +115,7 @@ def _pieces_of(
 
 
 class _Row(NamedTuple):
-    """A row of a buffer of which lanes store the elements at the ends."""
+    """A row of a buffer, whose end elements single lanes store."""
 
     at: Sequence[Num]
     """The memref indices of its row; the last one is a column, see there."""
@@ -128,7 +128,7 @@ class _Row(NamedTuple):
 def _store_end(
     body: Registers, op: StoreOp, piece: Sequence[SSAValue], each: int, lanes: tuple[int, int], row: _Row
 ) -> None:
-    """Store the elements before a row's first complete piece, or after its last, of a tile that is narrower.
+    """Store the elements before a row's first complete piece, or after its last, of a narrow tile.
 
     They lie in the first `piece` of the first lane that stores, or of the one behind the last. The last index of the
     row is by how much the pieces are shifted.
@@ -147,7 +147,7 @@ def _store_end(
 
 
 def _element(body: Registers, op: StoreOp, words: Sequence[SSAValue], each: int, number: Num) -> SSAValue:
-    """An element of a piece, of which each word has so many."""
+    """Return an element of a piece, with `each` elements per word."""
     e, word = body.e, words[0]
     for start, further in enumerate(words[1:], 1):
         word = e.select(e.compare("sge", number, start * each), further, word)
@@ -158,7 +158,7 @@ def _element(body: Registers, op: StoreOp, words: Sequence[SSAValue], each: int,
 
 
 def _store_ends(body: Registers, op: StoreOp, pieces: Sequence[Sequence[SSAValue]], each: int, row: _Row) -> None:
-    """Store the elements before a row's first complete piece, and after its last: one by one, each by a lane.
+    """Store the elements before a row's first complete piece, and after its last, one per lane.
 
     The last index of the row is where the first lane's first piece begins.
     """
@@ -193,7 +193,7 @@ def _store_ends(body: Registers, op: StoreOp, pieces: Sequence[Sequence[SSAValue
 def _moved(
     body: Registers, words: Sequence[SSAValue], place: SSAValue, each: int, most: int, lanes: int
 ) -> list[SSAValue]:
-    """A lane's row of words, of `each` elements, after it has moved to the right to where pieces of `most` words lie.
+    """Shift a lane's row of words, `each` elements per word, right to the alignment of pieces of `most` words.
 
     `place`: where it lies in memory.
     """

@@ -1,4 +1,4 @@
-"""Warp tiles that take less: of registers, or of everything."""
+"""Smaller warp tiles: with fewer registers, or with less of every resource."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilefuse.execution.warp_tile.layout import LANES, Partition, group_layout, 
 
 
 def fewer_blocks(group: GroupOp, spill: Spill) -> WarpSchedule | None:
-    """The schedule with registers shared by fewer blocks; None where a block has a multiprocessor to itself."""
+    """Return the schedule with fewer resident blocks per register file; None if a block has it alone."""
     schedule = WarpSchedule.expect(group.schedule)
     blocks = schedule.resident_blocks
     if blocks == 1:
@@ -26,7 +26,7 @@ def fewer_blocks(group: GroupOp, spill: Spill) -> WarpSchedule | None:
 
 
 def smaller(group: GroupOp, model: PipelineModel) -> WarpSchedule | None:
-    """Half the rows per warp; from one row on half the columns per lane, with four rows again."""
+    """Halve the rows per warp; at one row halve the columns per lane, and begin again with four rows."""
     schedule = WarpSchedule.expect(group.schedule)
     ids = [model.node_of[s.funcs[0]] for s in group.stages]
     output = model.node_of[group.anchor.funcs[0]]

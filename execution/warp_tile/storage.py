@@ -1,4 +1,4 @@
-"""Storage of the tiles of a body: which of them share an array, and which a loop has to copy.
+"""Storage of a body's tiles: shared arrays, and the copies that loops need.
 
 A tile and those that hold more of it are in one array. So is what a loop carries: its argument and its result
 always; the initial value where nothing else reads it; what an iteration yields where all reads of the argument come
@@ -28,14 +28,14 @@ class Storage:
     _merged: dict[SSAValue, SSAValue] = field(default_factory=dict)
 
     def array_of(self, tile: SSAValue) -> SSAValue:
-        """The tile that names the array of a tile."""
+        """Return the representative tile of a tile's array."""
         at = unwidened(tile)
         while (other := self._merged.get(at, at)) is not at:
             at = other
         return at
 
     def add(self, items: Sequence[Stretch | Loop]) -> None:
-        """Find the arrays of all tiles of a body."""
+        """Assign arrays to all tiles of a body."""
         for item in items:
             if isinstance(item, Stretch):
                 for op in item.ops:
@@ -54,7 +54,7 @@ class Storage:
                     self._merge(new, arg)
 
     def copies(self, loop: Loop, *, first: bool) -> list[tuple[SSAValue, SSAValue]]:
-        """(from, to) of the tiles to copy before a loop, or at the end of an iteration; all at once."""
+        """Return (from, to) of the tiles to copy before a loop or after an iteration, in parallel."""
         pairs = [(init if first else new, arg) for init, arg, new, _ in loop.carried]
         return [(a, b) for a, b in pairs if self.array_of(a) is not self.array_of(b)]
 
@@ -75,7 +75,7 @@ class Storage:
 
     @staticmethod
     def _only_for(init: SSAValue, loop: Loop, items: Sequence[Stretch | Loop]) -> bool:
-        """Whether a tile has been read when a loop starts from it, and starts from it once."""
+        """Whether a loop's initial tile has its last read there, and is the initial value once."""
         ops = _ops(items)
         at = unwidened(init)
         if isinstance(at, BlockArgument) or at.owner not in ops or init is not at:
@@ -86,7 +86,7 @@ class Storage:
         return before and len(own) == 1 and own[0] is loop.op
 
     def _comes_after(self, new: SSAValue, arg: SSAValue, loop: Loop) -> bool:
-        """Whether all reads of an argument come before its next value."""
+        """Whether all reads of an argument precede its next value."""
         moment: dict[Operation, tuple[int, int]] = {}
         for i, item in enumerate(loop.body):
             if isinstance(item, Loop):
@@ -114,13 +114,13 @@ def _union(a: Layout, b: Layout) -> Layout:
 
 
 def _ops(items: Sequence[Stretch | Loop]) -> dict[Operation, int]:
-    """The place of each operation of a body."""
+    """Return the position of each operation of a body."""
     flat = [op for i in items for op in ([i.op] if isinstance(i, Loop) else i.ops)]
     return {op: n for n, op in enumerate(flat)}
 
 
 def _readers(tile: SSAValue) -> Iterator[Operation]:
-    """The operations that read a tile, or one that `warp.neighbours` makes of it."""
+    """Return the operations that read a tile, directly or widened by `warp.neighbours`."""
     for use in tile.uses:
         yield use.operation
         if isinstance(use.operation, NeighboursOp):
@@ -128,7 +128,7 @@ def _readers(tile: SSAValue) -> Iterator[Operation]:
 
 
 def _beneath(op: Operation, ops: Mapping[Operation, object]) -> Operation:
-    """An operation, or the one around it that is among `ops`."""
+    """Return the operation of `ops` that is or contains this one."""
     at: Operation | None = op
     while at is not None and at not in ops:
         at = at.parent_op()

@@ -15,7 +15,7 @@ from tilefuse.lowering.emit import Num
 
 
 def store_row(body: Registers, op: StoreOp, row: Num) -> None:
-    """Store a row of the result: the lanes in the box store vectors where they are aligned, else scalars."""
+    """Store a row of the result: lanes in the box store vectors where aligned, else scalars."""
     layout = layout_of(op.tile)
     shifts = op.within[0][0] < 0 and _is_vector(op.buffer, layout)
     with body.depths(layout) as deep:
@@ -28,7 +28,7 @@ def store_row(body: Registers, op: StoreOp, row: Num) -> None:
 
 
 class _RowStore:
-    """The stores of one row that is not shifted."""
+    """Stores of one unshifted row."""
 
     def __init__(self, body: Registers, op: StoreOp, row: Num, deep: tuple[Num, ...]):
         self.body, self.op, self.row, self.deep = body, op, row, deep
@@ -101,7 +101,7 @@ class _RowStore:
 
 
 def _is_vector(buffer: SSAValue, layout: Layout) -> bool:
-    """Whether a lane's row of a buffer is one access, where it is aligned."""
+    """Whether a lane's row of a buffer is one access, if aligned."""
     type = buffer.type
     assert isinstance(type, MemRefType)
     strides = type.get_strides()

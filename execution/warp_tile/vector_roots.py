@@ -1,4 +1,4 @@
-"""Square roots of f32 at several points of a thread, taken as vectors.
+"""Vectorised square roots of f32 at several points of a thread.
 
 A correctly rounded root is a short sequence for most numbers and a long one for the rest. Several roots at a time
 need one branch between the two, and their sequences overlap.
@@ -20,17 +20,17 @@ WIDEST_VECTOR = 4
 
 
 def is_vector_root(op: Operation) -> bool:
-    """Whether roots like this one are better taken together."""
+    """Whether a root is cheaper in a vector."""
     return isinstance(op, math.SqrtOp) and op.result.type == f32
 
 
 def has_vector_roots(block: Block) -> bool:
-    """Whether there are such roots in a straight-line body."""
+    """Whether a straight-line body has vectorisable roots."""
     return any(is_vector_root(op) for op in block.ops)
 
 
 def vector_roots(e: Emitter, arguments: Sequence[SSAValue]) -> list[SSAValue]:
-    """The square roots of f32 scalars, by vectors of two or four of them; a scalar left over by itself."""
+    """Return the square roots of f32 scalars, in vectors of two or four; a left-over scalar alone."""
     found: list[SSAValue] = []
     while rest := arguments[len(found) :]:
         lanes = max(n for n in (1, 2, WIDEST_VECTOR) if n <= len(rest))

@@ -1,4 +1,4 @@
-"""Loads of border tiles of which no row is moved: as in the interior, but for lanes beside the picture.
+"""Loads of border tiles cut off along x only: as in the interior, except for lanes outside the picture.
 
 All rows lie alike, and rows above and below are in the buffer: so lanes may read beside a row, and what is one lane's
 and another's meets as in the interior. Lanes beside the box are read at its ends, where their columns repeat. There are
@@ -21,7 +21,7 @@ from tilefuse.lowering.emit import Num
 
 
 class XEdgePieces(Pieces):
-    """Rows in pieces. The lane inside beside the first, or last, column has its part of a piece from one outside.
+    """Row pieces at x edges. The lane inside beside the first (or last) column gets part of its piece from one outside.
 
     That is one vector further out, as it would be anyway, if nobody asks for its columns. Else it has them in pieces of
     its own: it is read a piece further out than the lane inside, and offers the other end of what it has.
@@ -33,19 +33,19 @@ class XEdgePieces(Pieces):
 
     @staticmethod
     def can_load(op: LoadOp) -> bool:
-        """Whether rows are loaded in pieces, and lanes outside have the end of the box in theirs, if they fill it."""
+        """Whether rows are loaded in pieces, and outside lanes hold the box's end if they must be filled."""
         vector = layout_of(op.tile).vector
         alone = op.partial is None or not op.fills or vector > columns_at_once(op.tile.type.element, vector)
         return op.pieces is not None and alone
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The columns of a lane outside that are the box's first and last."""
+        """Return the columns of an outside lane that are the box's first and last."""
         last, moved = self.layout.vector - 1, self.further
         return moved if self.partial == "left" else 0, last - moved if self.partial == "right" else last
 
     def column(self, at: Where) -> tuple[SSAValue, SSAValue, SSAValue]:
-        """The first column of a lane by `rows` of the operation; whether the lane lies before or behind the box."""
+        """Return a lane's first column from the operation's `rows`; whether the lane is before or after the box."""
         e, first = self.e, self.body.here(0, self.layout.rows[0], at.deep)
         column = self.body.run(self.op.rows, first, self.layout)[len(self.op.indices) - 1]
         unmoved = self.body.memory_index(self.op.indices, at, self.layout)[-1]
