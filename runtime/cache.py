@@ -1,4 +1,4 @@
-"""Compiled kernels on disk and in memory, keyed by all that they depend on.
+"""Cache of compiled kernels on disk and in memory, keyed by everything that they depend on.
 
 Entries are files named by a hash. A writer makes a whole file and renames it into place, so concurrent
 processes see an entry or none. A file that is not what was written is built again.
@@ -18,7 +18,7 @@ _TRAILER = b"tilefuse-cache-1"
 
 
 def cache_dir() -> Path:
-    """The folder of the disk cache: `TILEFUSE_CACHE_DIR`, or the user's cache folder of this system."""
+    """Return the folder of the disk cache: `TILEFUSE_CACHE_DIR`, or the system's cache folder of the user."""
     return Path(os.environ.get("TILEFUSE_CACHE_DIR") or user_cache_dir("tilefuse", appauthor=False))
 
 
@@ -29,7 +29,7 @@ def _sha256(data: bytes = b"") -> Any:
 
 
 def digest(*parts: str | bytes) -> str:
-    """A hash of the parts and of where each one ends."""
+    """Hash the parts, with their boundaries."""
     state = _sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -40,7 +40,7 @@ def digest(*parts: str | bytes) -> str:
 
 
 def read(path: Path) -> bytes | None:
-    """The payload of an entry; None if there is none or it is damaged."""
+    """Return the payload of an entry; None if it is missing or damaged."""
     try:
         data = path.read_bytes()
     except OSError:
@@ -50,7 +50,7 @@ def read(path: Path) -> bytes | None:
 
 
 def write_entry(path: Path, payload: bytes) -> bool:
-    """Store an entry; False if the disk refuses (a cache that cannot be written is no error).
+    """Store an entry; return False if the disk refuses (a read-only cache is no error).
 
     The check stands behind the payload, where the loader of shared libraries does not mind it.
     """
@@ -58,7 +58,7 @@ def write_entry(path: Path, payload: bytes) -> bool:
 
 
 def _replace_file(path: Path, data: bytes) -> bool:
-    """Write `data` so that `path` is at each moment the old file, the new one, or absent."""
+    """Write `data` atomically: `path` is always the old file, the new one, or absent."""
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,12 +77,12 @@ _memory: dict[Path, bytes] = {}
 
 
 def entry(kind: str, key: str, suffix: str = "") -> Path:
-    """The file of the entry `key`, in the folder `kind`."""
+    """Return the file of the entry `key`, in the folder `kind`."""
     return cache_dir() / kind / key[:2] / (key[2:] + suffix)
 
 
 def get_or_build(path: Path, build: Callable[[], bytes]) -> bytes:
-    """The payload of an entry: from memory, else from disk, else built and stored."""
+    """Return the payload of an entry: from memory, else from disk, else built and stored."""
     found = _memory.get(path)
     if found is None:
         found = read(path)

@@ -1,4 +1,4 @@
-"""Errors that the runtime raises: bad calls, machines that lack something, sources that do not build."""
+"""Errors of the runtime: bad calls, missing tools or devices, failed builds."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from tilefuse.dialects.diagnostics import TilefuseError
 
 
 class CallError(TilefuseError, ValueError):
-    """A program was called with arrays or parameters it cannot take; nothing was launched or written."""
+    """Invalid arrays or parameters of a call; nothing was launched or written."""
 
 
 class CallTypeError(CallError, TypeError):
-    """A CallError about the kind of an argument: its dtype, its class, its name."""
+    """A CallError about an argument's dtype, class or name."""
 
 
 class CallMemoryError(CallError, MemoryError):
-    """A CallError of a call that takes more memory than there is."""
+    """A CallError for lack of memory."""
 
     @classmethod
     def of_temporaries(cls, why: object, largest: str) -> CallMemoryError:
-        """The error of a call whose temporaries do not fit in memory.
+        """Return the error of a call whose temporaries exceed memory.
 
         `why`: their size, or the allocator's words; `largest`: the one that takes most of it.
         """
@@ -30,8 +30,8 @@ class CallMemoryError(CallError, MemoryError):
 
 
 class TargetError(TilefuseError, RuntimeError):
-    """This machine cannot run the target: no GPU, no CuPy, no C compiler."""
+    """This machine cannot run the target: no GPU, no CuPy, or no C compiler."""
 
 
 class BuildError(TilefuseError, RuntimeError):
-    """The C compiler or NVRTC refused a generated source; the message ends in its own words."""
+    """The C compiler or NVRTC refused generated source; the message ends with its output."""

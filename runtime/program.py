@@ -1,4 +1,4 @@
-"""A compiled pipeline that is called with arrays."""
+"""Compiled pipelines, called with arrays."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def compile_pipeline(
     ahead: bool = True,
     **options: Any,
 ) -> Program:
-    """Compile the one pipeline of `module`, which is left as it is.
+    """Compile the one pipeline of `module`, which is not modified.
 
     `target`: `auto`, `cuda`, a GPU as in `cuda:sm_80` or `h200`, `cpu` or `reference`. `strict_float`: no
     contraction to fused multiply-adds. `verify`: verify the IR after each pass. `passes`: these instead of
@@ -83,7 +83,7 @@ def compile_pipeline(
 
 
 def _loaded(text: str, settings: Settings) -> Program:
-    """A program that was pickled."""
+    """Rebuild a pickled program."""
     return Program(parse_module(text), settings)
 
 
@@ -119,7 +119,7 @@ class Program:
         return f"<tilefuse.Program {self._signature}, for {self.target}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle it as IR and settings: who loads a program has it compiled, or finds its machine code in the cache."""
+        """Pickle the IR and the settings: loading compiles again, or finds the machine code in the cache."""
         text = StringIO()
         Printer(text, print_generic_format=True, print_debuginfo=True).print_op(self._written)
         return _loaded, (text.getvalue(), self._settings)
@@ -191,7 +191,7 @@ class Program:
         return values[0] if len(values) == 1 else values
 
     def _shapes_of_new(self, prepared: Prepared) -> tuple[tuple[tuple[int, ...], str], ...]:
-        """Shape and type of the arrays that a call without `out=` makes."""
+        """Return shape and type of the arrays that a call without `out=` makes."""
         outputs = zip(self._signature.outputs, prepared.out_shapes, strict=True)
         return tuple((shape, slot.dtype) for slot, shape in outputs)
 
@@ -204,7 +204,7 @@ class Program:
         raw: int | None,
         inputs: Sequence[Any],
     ) -> dict[str, Callable[[], Any]]:
-        """Make the outputs that are not in `given`, and put them there; return makers of callers' arrays by name."""
+        """Make the outputs missing from `given`, and add them; return converters to the caller's arrays by name."""
         finish: dict[str, Callable[[], Any]] = {}
         for slot, shape in zip(self._signature.outputs, prepared.out_shapes, strict=True):
             if slot.name not in given:
@@ -239,7 +239,7 @@ class Program:
         params: dict[str, Scalar],
         stream: Any,
     ) -> tuple[Any] | None:
-        """Run a call like the one before; return its result as a tuple, or None if it is not quite alike."""
+        """Run a call like the previous one; return its result as a tuple, or None if it differs."""
         raw = self._settings.backend.stream_of(stream, seen.stream_kind, seen.device)
         if out is not None:
             results = out
@@ -264,54 +264,53 @@ class Program:
 
     @property
     def target(self) -> str:
-        """The back end, and the machine that it was scheduled for."""
+        """The back end, and the machine for which it was scheduled."""
         return str(self._settings.backend)
 
     @property
     def on_gpu(self) -> bool:
-        """Whether it takes arrays on a GPU."""
+        """Whether arrays must be on a GPU."""
         return self._settings.backend.name == "cuda"
 
     @property
     def passes(self) -> list[str]:
-        """The names of the passes that ran, in order; `input` is the module before them."""
+        """Names of the passes that ran, in order; `input` is the module before them."""
         return self._trace().passes
 
     def ir(self, after: str | None = None) -> str:
-        """The IR after a pass (see `passes`), or the scheduled one with its kernels at the end."""
+        """Return the IR after a pass (see `passes`), or at the end the scheduled IR with its kernels."""
         try:
             return self._trace().ir(after)
         except KeyError as error:
             raise ValueError(error.args[0]) from None
 
     def source(self) -> str:
-        """The CUDA or C text of the last call's kernels (before any call: of a likely call's)."""
+        """Return the CUDA or C text of the last call's kernels (before any call: of a likely call's)."""
         return self._current_kernels().source
 
     @property
     def kernels(self) -> list[reporting.Kernel]:
-        """Facts about each kernel, in the order of launch."""
+        """Facts about each kernel, in launch order."""
         if self._settings.backend.name == "reference":
             return []
         plan = self._last.plan if isinstance(self._last, PreparedKernels) else None
         return reporting.kernels(self._current_kernels(), plan)
 
     def graph(self) -> nx.DiGraph:
-        """Build the graph of inputs, stages and kernels, as last compiled (`analysis.graph.stage_graph`)."""
+        """Return the graph of inputs, stages and kernels, as last compiled (`analysis.graph.stage_graph`)."""
         # Late: networkx takes as long to import as a fifth of the compiler, and no call needs it.
         from tilefuse.analysis.graph import stage_graph
 
         return stage_graph(self._pipeline if self._settings.backend.name == "reference" else self._current().pipeline)
 
     def report(self) -> str:
-        """Kernels, their tiles and memory, the time of the last call (on a GPU: of the last `time`), and bounds of
-        the errors of sums of floats."""
+        """Report kernels, tiles and memory, the last call's time (on a GPU: of `time`), and error bounds of sums."""
         s = self._settings
         determinism = "gpu_to_gpu" if s.strict_float else str(s.options.get("determinism", DETERMINISM[0]))
         return reporting.text(self._pipeline.sym_name.data, self.target, self.kernels, self._seconds, determinism)
 
     def time(self, *arrays: Any, repeat: int = 20, **named: Any) -> float:
-        """The median time of a call in seconds: on a GPU the time of the kernels alone."""
+        """Measure the median time of a call in seconds: on a GPU, the kernels' time alone."""
         out = self(*arrays, **named)
         names = [slot.name for slot in self._signature.outputs]
         named["out"] = dict(zip(names, out if len(names) > 1 else [out], strict=True))
@@ -322,7 +321,7 @@ class Program:
         return self._seconds
 
     def output_boxes(self, *arrays: Any, mins: Any = None, **named: Any) -> dict[str, Box]:
-        """(min, extent) per dimension of each output that a call without `out` and `sizes` computes, x first."""
+        """Return (min, extent) per dimension, x first, of each output of a call without `out` and `sizes`."""
         inputs, params = self._signature.bind(arrays, named)
         views = [view(a, slot.what) for a, slot in zip(inputs, self._signature.inputs, strict=True)]
         return resolve_boxes(self._pipeline, self._request(views, {}, ({}, self._signature.mins(mins))), params).outputs
@@ -401,7 +400,7 @@ class Program:
         return self._latest
 
     def _compile_ahead(self) -> None:
-        """Compile for a likely call, so that errors show now and a first call need not wait."""
+        """Compile for a likely call, so that errors are raised now and a first call need not wait."""
         specs = likely_specs(self._pipeline, self._signature)
         if specs is None:
             self._latest = Compiled(self._module, self._settings)

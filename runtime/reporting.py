@@ -1,4 +1,4 @@
-"""Reports of a program: its kernels, tiles, memory and time."""
+"""Program reports: kernels, tiles, memory and time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tilefuse.runtime.launch.plan import Plan
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel. None: not known (before a call, or on a CPU)."""
+    """Facts about one kernel. None: not known (before a call, or on a CPU)."""
 
     name: str
     stages: tuple[str, ...]
@@ -41,7 +41,7 @@ class Kernel:
 
 
 class _LastCall(AnySizes):
-    """The sizes of a call; parameters may differ in the next."""
+    """Sizes of a call; parameters may differ in the next one."""
 
     def __init__(self, plan: Plan):
         self._boxes = plan.boxes.inputs
@@ -51,7 +51,7 @@ class _LastCall(AnySizes):
 
 
 def kernels(built: Kernels, plan: Plan | None) -> list[Kernel]:
-    """All kernels, in the order of launch; `plan` is the last call's."""
+    """Return all kernels in launch order; `plan` is the last call's."""
     cubin = built.cubin
     grids = {launch.name: launch.grid for launch in plan.launches} if plan else {}
     sizes = _LastCall(plan) if plan else AnySizes()
@@ -78,12 +78,12 @@ def kernels(built: Kernels, plan: Plan | None) -> list[Kernel]:
 
 
 def _shared_bytes(static: int | None, group: GroupOp) -> int | None:
-    """Shared memory of a block: as the compiler reports, and as the launch asks for."""
+    """Return the shared memory of a block: the compiler's figure plus the launch's dynamic part."""
     return None if static is None else static + model_of(group).dynamic_shared(group)
 
 
 def text(pipeline: str, target: str, found: Sequence[Kernel], seconds: float | None, determinism: str) -> str:
-    """The report that people read. `determinism`: the promise for sums of floats."""
+    """Format the report as text. `determinism`: the promise for sums of floats."""
     count = f"{len(found)} kernel{'' if len(found) == 1 else 's'}"
     time = "not timed yet" if seconds is None else _duration(seconds)
     lines = [f"pipeline {pipeline} on {target}: {count}, {time}"]
@@ -107,7 +107,7 @@ def text(pipeline: str, target: str, found: Sequence[Kernel], seconds: float | N
 
 
 def report_html(title: str, report: str, found: Sequence[Kernel], source: str) -> str:
-    """The report as HTML for notebooks, with the text of the kernels; all of it escaped."""
+    """Format the report as HTML for notebooks, with the kernels' text; everything is escaped."""
     parts = [f"<b>{escape(title)}</b><pre>{escape(report)}</pre>"]
     if found:
         names = ", ".join(k.name for k in found)

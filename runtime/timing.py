@@ -1,4 +1,4 @@
-"""Measuring a call."""
+"""Time measurement of calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BATCH_SECONDS = 5e-4
 
 
 def wall_seconds(call: Callable[[], Any], repeat: int) -> float:
-    """The median time of a call that returns when its work is done."""
+    """Measure the median time of a call that returns when its work is done."""
     call()
     times = []
     for _ in range(repeat):
@@ -24,7 +24,7 @@ def wall_seconds(call: Callable[[], Any], repeat: int) -> float:
 
 
 def device_seconds(call: Callable[[Any], Any], repeat: int) -> float:
-    """The median time on the GPU of a call on a stream, its launches recorded in a CUDA graph.
+    """Measure the median GPU time of a call on a stream, with its launches captured in a CUDA graph.
 
     A graph launches its kernels back to back, so the time of Python is not in it.
     """

@@ -1,1 +1,1 @@
-"""Arrays of a call: NumPy, CuPy, torch and others as one kind of view, and their layouts."""
+"""Arrays of a call: a common view of NumPy, CuPy, torch and other arrays, and their layouts."""

@@ -1,4 +1,4 @@
-"""New outputs that were dropped since are given out again: to make an array takes longer than to launch a kernel."""
+"""Reuse of output arrays that the user has dropped: allocation takes longer than a kernel launch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def counts_references() -> bool:
 
 
 def references(arrays: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """Reference counts of each array, of its memory, weak ones of the array; and its shape, which may be set.
+    """Return the reference counts of each array, of its memory and of weak references, and its (mutable) shape.
 
     `arrays` are of CuPy: views of an array, and what other libraries make of it, refer to the array or to its memory.
     """
@@ -33,7 +33,7 @@ def references(arrays: Sequence[Any]) -> list[tuple[Any, ...]]:
 
 
 class _KeptOutputs(NamedTuple):
-    """Outputs of a call, and how many refer to them if their user does not."""
+    """Outputs of a call, and their reference counts when the user holds none of them."""
 
     call: object
     stream: int | None
@@ -42,12 +42,12 @@ class _KeptOutputs(NamedTuple):
     references: list[tuple[Any, ...]]
 
     def is_free(self) -> bool:
-        """Whether nobody else holds an array or its memory, or has given it another shape."""
+        """Whether nobody else holds an array or its memory, or has changed its shape."""
         return references(self.arrays) == self.references
 
 
 class KeptOutputs:
-    """The outputs of the latest two calls that made any, of up to 16 MiB each: in a loop its user refers to one.
+    """Outputs of the latest two calls that made any, up to 16 MiB each: a loop's user holds the outputs of one.
 
     They are given to a like call on the same stream, whose kernels run after all that used them there: as if they had
     gone back to CuPy's pool, which orders reuse by stream, too.
@@ -58,7 +58,7 @@ class KeptOutputs:
         self._lock = threading.Lock()
 
     def take(self, call: object, stream: int | None) -> tuple[list[Any], list[int]] | None:
-        """Arrays of such a call that are free again, and their addresses."""
+        """Return the free arrays of such a call, and their addresses."""
         # not to be waited for: the collector may run a finalizer anywhere, and that such a call
         if not self._lock.acquire(blocking=False):
             return None
@@ -73,7 +73,7 @@ class KeptOutputs:
         return None
 
     def keep(self, call: object, stream: int | None, arrays: list[Any], pointers: list[int]) -> None:
-        """Keep new arrays, which only the list `arrays` holds yet, for calls after their user has let go of them."""
+        """Keep new arrays, so far held only by the list `arrays`, for reuse after the user drops them."""
         if stream == _PER_THREAD or not counts_references() or sum(a.nbytes for a in arrays) > _MOST_BYTES:
             return
         found = references(arrays)

@@ -1,4 +1,4 @@
-"""Kinds of array: one row per library, each giving an `ArrayView` of an array and making new ones.
+"""Array libraries, one class each: an `ArrayView` of an array, and new arrays.
 
 To add a kind, write a class with the methods of `ArrayKind` and a case in `_find_kind`. Nothing here
 copies pixels, and no array library but NumPy is imported unless an array of it is given.
@@ -23,12 +23,12 @@ CPU: Device = ("cpu", 0)
 
 
 def device_name(device: Device) -> str:
-    """`CPU`, or `GPU 0`."""
+    """Return `CPU` or `GPU 0`."""
     return "the CPU" if device[0] == "cpu" else f"GPU {device[1]}"
 
 
 class ArrayView(NamedTuple):
-    """Layout of the elements of an array in memory. Axes in the array's own order; strides in bytes.
+    """Memory layout of an array. Axes in the array's own order; strides in bytes.
 
     `pointer` is the address of the element with all indices 0, which for a negative stride is not the
     lowest one. `owner` keeps the memory alive.
@@ -50,26 +50,26 @@ class ArrayKind(Protocol):
     name: str
 
     def view(self, array: Any, what: str) -> ArrayView:
-        """View the memory of `array`; CallTypeError, naming it `what`, if its memory cannot be used as it is."""
+        """View the memory of `array`. Raises CallTypeError, which names it `what`, if its memory is not usable."""
 
     def glance(self, array: Any) -> tuple[int, Hashable] | None:
-        """The address of an array, and all else that `view` tells of it; None if it must be viewed each time."""
+        """Return an array's address and the other facts of `view`; None if it must be viewed each time."""
 
     def address(self, array: Any) -> int:
-        """The address of an array that `empty` has given."""
+        """Return the address of an array made by `empty`."""
 
     def empty(self, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any) -> Any:
-        """A new contiguous array that may be written on `stream`; None stands for the current one."""
+        """Return a new contiguous array that may be written on `stream`; None stands for the current one."""
 
     def current_stream(self, device: Device) -> int | None:
-        """The stream that this library's next operation runs on; None if it has no say."""
+        """Return the library's current stream; None if it has none."""
 
 
 _DTYPE_NAMES: dict[Any, str] = {}
 
 
 def dtype_name(dtype: Any) -> str:
-    """`float32`, `bool`; `>f4` for another byte order; other dtypes by their own text."""
+    """Return `float32`, `bool`, or `>f4` for another byte order; other dtypes by their own text."""
     name = _DTYPE_NAMES.get(dtype)
     if name is None:
         text = str(dtype).removeprefix("torch.")
@@ -80,7 +80,7 @@ def dtype_name(dtype: Any) -> str:
 
 @functools.cache
 def numpy_dtype(name: str, what: str) -> np.dtype:
-    """The NumPy dtype of an element; dtypes that NumPy lacks come from the package ml_dtypes if it is there."""
+    """Return the NumPy dtype of an element; dtypes that NumPy lacks come from ml_dtypes if installed."""
     try:
         return array_dtype(name)
     except ImportError:
@@ -232,7 +232,7 @@ def _cupy_to_read(what: str) -> Any:
 
 
 class CudaInterfaceKind(CupyKind):
-    """Anything with `__cuda_array_interface__` (a Numba device array, say); results are CuPy arrays."""
+    """Any object with `__cuda_array_interface__` (such as a Numba device array); results are CuPy arrays."""
 
     name = "__cuda_array_interface__"
 
@@ -247,7 +247,7 @@ class CudaInterfaceKind(CupyKind):
 
 
 class DLPackKind:
-    """Anything with `__dlpack__`; results come back through the library's own `from_dlpack`."""
+    """Any object with `__dlpack__`; results come back through the library's own `from_dlpack`."""
 
     name = "DLPack"
 
@@ -283,7 +283,7 @@ class DLPackKind:
 
 
 class _Converted(NamedTuple):
-    """A result to be handed out through another library's `from_dlpack` once it is written."""
+    """A result to be converted by another library's `from_dlpack` after it is written."""
 
     array: Any
     convert: Callable[[Any], Any]
@@ -316,7 +316,7 @@ def _find_kind(array: Any, what: str) -> ArrayKind:
 
 
 def glance(arrays: Sequence[Any]) -> list[tuple[ArrayKind, int, Hashable]] | None:
-    """Identify the library, the address and the rest of each array; None if one must be viewed each time."""
+    """Return each array's library, address and other facts; None if one must be viewed each time."""
     found = []
     for array in arrays:
         kind = _KINDS.get(type(array))
@@ -339,7 +339,7 @@ def view(array: Any, what: str) -> ArrayView:
 def new_array(
     kind: ArrayKind, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any, what: str
 ) -> Any:
-    """A new array, as `ArrayKind.empty` gives it; see `allocate`."""
+    """Return a new array, as `ArrayKind.empty` does; see `allocate`."""
     try:
         return kind.empty(shape, dtype, device, stream, like)
     except CallError:
@@ -359,7 +359,7 @@ def allocate(
     like: Any,
     what: str = "an output",
 ) -> tuple[ArrayView, Callable[[], Any]]:
-    """A new array, and the function that gives the caller's result once it is written.
+    """Return a new array, and the function that converts it to the caller's result after it is written.
 
     `what` names it in errors. CallError for a size that no array of this library, or of this machine, can have.
     """

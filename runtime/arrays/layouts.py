@@ -1,4 +1,4 @@
-"""Layouts of arrays as functions over the grid, as far as a kernel may know them at compile time.
+"""Array layouts as functions over the grid, with the facts that a kernel may know at compile time.
 
 Dimension d of a function of rank r is axis r-1-d of an array (dimension 0 is x, the last axis), except for
 an interleaved picture: an array (height, width, channel) of a function (x, y, c).
@@ -46,13 +46,13 @@ OUTPUT_ALIGNS = "output_aligns"
 
 
 def declared_layout(op: InputOp) -> str:
-    """The `img.array_layout` of an input: auto, planar or interleaved."""
+    """Return the `img.array_layout` of an input: auto, planar or interleaved."""
     attribute = op.attributes.get(ARRAY_LAYOUT)
     return attribute.data if isinstance(attribute, StringAttr) else "auto"
 
 
 def input_axis_order(op: InputOp, shape: Sequence[int]) -> AxisOrder | None:
-    """The order in which an array of this shape is read; None if both are possible and only reads can tell."""
+    """Return the axis order of an array of this shape; None if both are possible and only reads can tell."""
     declared = declared_layout(op)
     if declared not in ("auto", "planar", "interleaved"):
         raise CallError(f"input '{op.sym_name.data}': layout '{declared}' is unknown; use auto, planar, interleaved")
@@ -68,7 +68,7 @@ class Picture(NamedTuple):
 
 
 def picture(shape: Sequence[int], strides: Sequence[int], itemsize: int, order: AxisOrder) -> Picture:
-    """An array with strides in bytes, which must be multiples of `itemsize`, in a function's dimensions.
+    """View an array as a picture; strides in bytes must be multiples of `itemsize`.
 
     A stride over a dimension of extent 1 is never used; it becomes what it is in a contiguous buffer, so
     that kernels are not specialised to it.
@@ -85,14 +85,14 @@ def picture(shape: Sequence[int], strides: Sequence[int], itemsize: int, order: 
 
 
 def contiguous(extents: Sequence[int], order: AxisOrder, itemsize: int) -> Picture:
-    """A new array of these extents in C order of its own axes."""
+    """Return a contiguous picture of these extents, in C order of its own axes."""
     shape = array_shape(extents, order)
     strides = [itemsize * prod(shape[a + 1 :]) for a in range(len(shape))]
     return picture(shape, strides, itemsize, order)
 
 
 def array_shape(extents: Sequence[int], order: AxisOrder) -> tuple[int, ...]:
-    """The shape of an array whose dimensions have these extents."""
+    """Return the array shape for dimensions of these extents."""
     shape = [0] * len(order)
     for d, axis in enumerate(order):
         shape[axis] = extents[d]
@@ -100,13 +100,13 @@ def array_shape(extents: Sequence[int], order: AxisOrder) -> tuple[int, ...]:
 
 
 def reach(extents: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
-    """Offsets of the lowest and highest element from the one of least coordinates."""
+    """Return the offsets of the lowest and highest element from the element of least coordinates."""
     steps = [(n - 1) * s for n, s in zip(extents, strides, strict=True)]
     return sum(s for s in steps if s < 0), sum(s for s in steps if s > 0)
 
 
 class BufferSpec(NamedTuple):
-    """Layout of one input or output that a kernel is specialised to, dimensions x first."""
+    """Layout of an input or output to which a kernel is specialised, dimensions x first."""
 
     strides: tuple[int | None, ...]
     """In elements; None where the kernel takes them as arguments."""
@@ -119,7 +119,7 @@ class BufferSpec(NamedTuple):
 def describe_layout(
     p: Picture, box: Sequence[Interval], pointer: int, itemsize: int, starts: Collection[int] = ()
 ) -> BufferSpec:
-    """Describe a buffer, which holds `box`, as far as a kernel may know it.
+    """Return the spec of a buffer that holds `box`: the facts that a kernel may know.
 
     A stride is fixed if it is 1, or the step of x over a few channels. `starts`: the columns at which rows of tiles
     start, if not at its own least: lanes compute the same columns of all buffers.
@@ -136,7 +136,7 @@ def describe_layout(
 
 
 def small_bounds(box: Sequence[Interval]) -> tuple[Interval | None, ...]:
-    """The dimensions that kernels are specialised to the bounds of, from z on, as long as a thread has few points.
+    """Return the bounds that kernels are specialised to: of dimensions from z on, while a thread has few points.
 
     All points of these dimensions belong to one tile: their number is the product of the extents.
     """
@@ -150,12 +150,12 @@ def small_bounds(box: Sequence[Interval]) -> tuple[Interval | None, ...]:
 
 
 def temporary_spec(box: Sequence[Interval]) -> BufferSpec:
-    """The spec of a function that the runtime allocates by `storage_strides`."""
+    """Return the spec of a function that the runtime allocates by `storage_strides`."""
     return BufferSpec((1, *(None,) * (len(box) - 1)) if box else (), small_bounds(box), True)
 
 
 def storage_strides(extents: Sequence[int], itemsize: int) -> tuple[tuple[int, ...], int]:
-    """Strides in elements, and bytes, of a temporary: rows start at multiples of ALIGNMENT bytes."""
+    """Return strides (in elements) and bytes of a temporary: rows start at multiples of ALIGNMENT bytes."""
     strides: list[int] = []
     step = 1
     for d, n in enumerate(extents):

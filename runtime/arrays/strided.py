@@ -1,4 +1,4 @@
-"""Views of CPU memory at an address, for NumPy."""
+"""NumPy views of CPU memory at an address."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ class _Strided:
 
 
 def numpy_at(pointer: int, p: Picture, itemsize: int) -> np.ndarray:
-    """A view of CPU memory, dimensions x first, elements as unsigned integers."""
+    """Return a NumPy view of CPU memory, dimensions x first, elements as unsigned integers."""
     return np.asarray(_Strided(pointer, p.extents, tuple(s * itemsize for s in p.strides), itemsize))

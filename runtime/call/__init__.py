@@ -1,1 +1,1 @@
-"""Arguments of a call become boxes, layouts and numbers."""
+"""Conversion of a call's arguments to boxes, layouts and numbers."""

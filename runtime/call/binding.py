@@ -1,4 +1,4 @@
-"""Binding the arguments of a call: inputs in order, parameters, and the sizes requested of the outputs."""
+"""Argument binding of a call: inputs in order, parameters, and the requested sizes of outputs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEFAULT_NUMBER = "img.default"
 
 
 class Slot:
-    """An input or output: the kind of array that fits it."""
+    """An input or output, and the arrays that it accepts."""
 
     def __init__(self, role: str, name: str, func_type: Any):
         assert isinstance(func_type, FuncType)
@@ -39,7 +39,7 @@ class Slot:
         self.dtype, self.itemsize = facts.dtype, facts.bytes
 
     def check(self, view: ArrayView) -> None:
-        """CallError unless the array's dtype, rank and memory are right."""
+        """Raise CallError unless the array's dtype, rank and memory fit."""
         if view.dtype != self.dtype:
             raise CallTypeError(f"{self.what} takes {self.dtype}, not {view.dtype}; convert it first")
         if len(view.shape) != self.rank:
@@ -53,7 +53,7 @@ class Slot:
 
 
 class Signature:
-    """The inputs, parameters and outputs of a pipeline, as a call names them."""
+    """Call signature of a pipeline: inputs, parameters and outputs."""
 
     def __init__(self, pipeline: PipelineOp):
         self.inputs = [Slot("input", op.sym_name.data, op.func.type) for op in input_ops(pipeline)]
@@ -69,7 +69,7 @@ class Signature:
                 )
 
     def __str__(self) -> str:
-        """Print it as a Python signature: `(photo: uint8 2d, gain: f32 = 2.0) -> blurred: float32 2d`."""
+        """Format as a Python signature: `(photo: uint8 2d, gain: f32 = 2.0) -> blurred: float32 2d`."""
         takes = [f"{slot.name}: {slot.dtype} {slot.rank}d" for slot in self.inputs]
         for name, op in self.params.items():
             value = f" = {self.defaults[name]}" if name in self.defaults else ""
@@ -78,7 +78,7 @@ class Signature:
         return f"({', '.join(takes)}) -> {', '.join(gives)}"
 
     def bind(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Scalar]]:
-        """The input arrays in order, and the parameters, each as its type has it."""
+        """Bind a call's arguments: return the inputs in order, and the parameters in their types."""
         if not named and len(arrays) == len(self.inputs) and not self.params:
             return arrays, {}
         if len(arrays) > len(self.inputs):
@@ -110,7 +110,7 @@ class Signature:
         return [bound[n] for n in self._input_names], params
 
     def per_output(self, value: Any, keyword: str) -> dict[str, Any]:
-        """`out=` or `sizes=` as a dict by output name: given for the one output, in order, or by name."""
+        """Normalise `out=` or `sizes=` to a dict by output name; it may be a single value, a list or a dict."""
         names = [slot.name for slot in self.outputs]
         if value is None:
             return {}
@@ -128,13 +128,13 @@ class Signature:
         return {n: v for n, v in zip(names, value, strict=True) if v is not None}
 
     def sizes(self, value: Any) -> dict[str, tuple[int, ...]]:
-        """`sizes=` by output name, extents x first. A plain tuple of numbers is meant for every output."""
+        """Normalise `sizes=` to a dict by output name, extents x first. A plain tuple applies to every output."""
         if isinstance(value, tuple | list) and all(isinstance(v, Real) for v in value):
             value = {slot.name: value for slot in self.outputs}
         return {n: _integers(v, f"sizes= of '{n}'") for n, v in self.per_output(value, "sizes").items()}
 
     def mins(self, value: Any) -> dict[str, tuple[int, ...]]:
-        """`mins=` by the name of an input or output, x first."""
+        """Normalise `mins=` to a dict by the name of an input or output, x first."""
         if value is None:
             return {}
         known = [*self._input_names, *(slot.name for slot in self.outputs)]
@@ -182,7 +182,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def check_devices(views: Sequence[ArrayView], slots: Sequence[Slot], kind: str, target: str, device: Device) -> None:
-    """CallError unless all arrays are on `device`; `kind` is the kind of device of the target: cpu or cuda."""
+    """Raise CallError unless all arrays are on `device`; `kind` is the target's device kind: cpu or cuda."""
     for view, slot in zip(views, slots, strict=True):
         if view.device[0] != kind:
             copy = "cupy.asarray(...)" if kind == "cuda" else "cupy.asnumpy(...) or tensor.cpu()"
@@ -199,7 +199,7 @@ def check_devices(views: Sequence[ArrayView], slots: Sequence[Slot], kind: str, 
 
 
 def check_output(slot: Slot, view: ArrayView, p: Picture) -> None:
-    """CallError unless the caller's output array can be written, each element once."""
+    """Raise CallError unless the caller's output array is writable, with one address per element."""
     if not view.writable:
         raise CallError(f"{slot.what}: the array given as out= is read-only")
     steps = sorted((abs(s), n) for s, n in zip(p.strides, p.extents, strict=True) if n > 1)
@@ -214,7 +214,7 @@ def check_output(slot: Slot, view: ArrayView, p: Picture) -> None:
 
 
 def check_overlaps(signature: Signature, inputs: Sequence[ArrayView], given: Mapping[str, ArrayView]) -> None:
-    """CallError if an output that the caller gives shares memory with an input or another one."""
+    """Raise CallError if a given output shares memory with an input or another output."""
     items = {slot.name: slot.itemsize for slot in signature.outputs}
     others = [(slot.what, v, slot.itemsize) for slot, v in zip(signature.inputs, inputs, strict=True)]
     for name, v in given.items():
@@ -238,7 +238,7 @@ def overlaps(a: ArrayView, b: ArrayView, a_item: int, b_item: int) -> bool:
 
 
 def span(view: ArrayView, itemsize: int) -> tuple[int, int]:
-    """Bytes from the address of an array to its lowest and behind its highest; both 0 if it has none."""
+    """Return the bytes from an array's address to its lowest byte and past its highest; (0, 0) if it is empty."""
     if 0 in view.shape:
         return 0, 0
     steps = [(n - 1) * s for n, s in zip(view.shape, view.strides, strict=True)]
@@ -251,7 +251,7 @@ def _byte_range(v: ArrayView, itemsize: int) -> tuple[int, int]:
 
 
 class _Addresses:
-    """Memory for NumPy to reason about, never to touch: it may be a GPU's."""
+    """Address ranges for NumPy's overlap test; the memory, perhaps a GPU's, is never touched."""
 
     def __init__(self, v: ArrayView, itemsize: int):
         self.__array_interface__ = {

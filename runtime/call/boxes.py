@@ -1,4 +1,4 @@
-"""Boxes of every input and output of a call, and whether the inputs hold all points that are read of them."""
+"""Boxes of every input and output of a call, and the check that inputs hold all points that are read."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _ENORMOUS = 1 << 24
 
 
 def dim_name(dim: int) -> str:
-    """`dimension 0 (x)`."""
+    """Return `dimension 0 (x)`."""
     return f"dimension {dim} ({'xyzw'[dim]})" if dim < 4 else f"dimension {dim}"
 
 
 @dataclass(frozen=True)
 class Request:
-    """Sizes that a call asks for, by the names of inputs and outputs; extents and mins x first."""
+    """Sizes that a call requests, by the names of inputs and outputs; extents and mins x first."""
 
     shapes: Mapping[str, tuple[int, ...]]
     """Of the inputs, in their arrays' axes."""
@@ -48,7 +48,7 @@ class Request:
 
 @dataclass(frozen=True)
 class CallBoxes:
-    """The boxes of a call, and how arrays' axes are dimensions."""
+    """The boxes of a call, and the axis order of its arrays."""
 
     inputs: dict[str, Box]
     outputs: dict[str, Box]
@@ -59,18 +59,18 @@ class CallBoxes:
 
 
 def input_ops(pipeline: PipelineOp) -> list[InputOp]:
-    """The inputs, in the order that a call takes them."""
+    """Return the inputs in call order."""
     return [op for op in pipeline.body.block.ops if isinstance(op, InputOp)]
 
 
 def rank_of(func_type: object) -> int:
-    """Dimensions of a function type."""
+    """Return the dimensions of a function type."""
     assert isinstance(func_type, FuncType)
     return func_type.rank.data
 
 
 def resolve_boxes(pipeline: PipelineOp, request: Request, params: Mapping[str, Scalar]) -> CallBoxes:
-    """The boxes of a call. CallError if an array is too small or nothing says how large an output is."""
+    """Compute the boxes of a call. Raises CallError if an array is too small, or an output's size is unknown."""
     orders: dict[str, AxisOrder] = {}
     unclear: list[str] = []
     for op in input_ops(pipeline):
@@ -186,7 +186,7 @@ def _output_boxes(
 
 
 def _default_boxes(pipeline: PipelineOp, inputs: Mapping[str, Box], optional: bool) -> dict[str, Box]:
-    """The largest outputs. `optional`: the caller gives all extents, so only the mins are needed."""
+    """Return the largest outputs. `optional`: the caller gives all extents, so only the mins are needed."""
     try:
         return default_output_boxes(pipeline, inputs)
     except PipelineError as error:
@@ -204,7 +204,7 @@ def _default_boxes(pipeline: PipelineOp, inputs: Mapping[str, Box], optional: bo
 
 
 def _too_small(pipeline: PipelineOp, inputs: Mapping[str, Box]) -> tuple[str, int, int] | None:
-    """The input and dimension that leave an output without a point, and the extent that would do."""
+    """Find the input and dimension that leave an output without a point, and the extent that suffices."""
 
     def fits(name: str, dim: int, extent: int) -> bool:
         grown = list(inputs[name])

@@ -1,4 +1,4 @@
-"""The boxes of all functions that a kernel stores, also of functions that a call does not need."""
+"""Boxes of all functions that a kernel stores, functions included that the call does not need."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ FEW_POINTS = 1 << 20
 
 
 class FarApart(CallError):
-    """The boxes of one kernel's stored functions lie so far apart that nearly all of its tiles would store nothing."""
+    """Error: the boxes of a kernel's stored functions are so far apart that nearly all of its tiles would be empty."""
 
 
 def boxes_of_all(group: GroupOp, model: PipelineModel, needed: Mapping[SSAValue, Box]) -> dict[SSAValue, Box]:
-    """Find a box for each function of a group, one for all of a stage; of a stage that is not needed it is a point.
+    """Find the box of each function of a group, one per stage; a single point for stages that are not needed.
 
     `needed`: the boxes of those that are needed, at least one.
     """
@@ -42,7 +42,7 @@ def boxes_of_all(group: GroupOp, model: PipelineModel, needed: Mapping[SSAValue,
 
 
 def check_spread(group: GroupOp, model: PipelineModel, needed: Mapping[SSAValue, Box]) -> None:
-    """Raise FarApart for a group of stages whose tiles would go over many points and store few of them.
+    """Raise FarApart for a group whose tiles would cover many points and store few.
 
     `needed`: the boxes of all its functions.
     """

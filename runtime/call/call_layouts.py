@@ -1,4 +1,4 @@
-"""Layouts of the arrays of a call: as the kernels are compiled for, and as they are passed."""
+"""Array layouts of a call, as its kernels are specialised and as they are passed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tilefuse.runtime.call.boxes import CallBoxes
 
 
 class CallLayouts(NamedTuple):
-    """The pictures of a call, in the order of the signature, and the facts that they are specialised to."""
+    """The pictures of a call, in signature order, and the facts to which kernels are specialised."""
 
     inputs: list[Picture]
     outputs: list[Picture]
@@ -36,7 +36,7 @@ class CallLayouts(NamedTuple):
 def call_layouts(
     signature: Signature, boxes: CallBoxes, views: Sequence[ArrayView], given: Mapping[str, ArrayView]
 ) -> CallLayouts:
-    """Find the layouts of the inputs `views`, of the outputs that are `given`, and of the outputs that are made."""
+    """Compute the layouts of the inputs `views`, of the outputs in `given`, and of new outputs."""
     found = CallLayouts([], [], {}, [], (), [])
     starts = {box[0][0] for box in boxes.computed.values() if box}
     for slot, v in zip(signature.inputs, views, strict=True):

@@ -1,4 +1,4 @@
-"""Compiling ahead for the form that most calls of a pipeline will have, before there is one."""
+"""Ahead-of-time compilation for the most likely form of call."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CHANNELS = 3
 
 
 def likely_specs(pipeline: PipelineOp, signature: Signature) -> tuple[dict[str, BufferSpec], list[BufferSpec]] | None:
-    """Specs of a call with contiguous arrays, planar RGB if pictures; None if such a call is not possible."""
+    """Return the specs of a call with contiguous arrays, planar RGB if pictures; None if no such call is possible."""
     if (signature.params.keys() - signature.defaults.keys()).intersection(params_in_boxes(pipeline)):
         return None
     params = {name: signature.defaults.get(name, 1) for name in signature.params}

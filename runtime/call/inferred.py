@@ -1,4 +1,4 @@
-"""Sizes of inputs inferred from sizes of outputs."""
+"""Inference of input sizes from output sizes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tilefuse.runtime.compile.specialize import find_pipeline
 def input_boxes(
     module: ModuleOp, outputs: Mapping[str, Box], inputs: Mapping[str, Box], params: Mapping[str, Scalar]
 ) -> dict[str, Box]:
-    """Infer the box of each input, by name, that outputs of these boxes read; one of which nothing is read is absent.
+    """Infer the box of each input, by name, that outputs of these boxes read; unread inputs are absent.
 
     `inputs`: the boxes that boundaries and sizes in the pipeline are about.
     """

@@ -1,4 +1,4 @@
-"""Limits of the numbers of a call: boundaries have points to continue, coordinates fit their integers."""
+"""Limits on the numbers of a call: boundaries need points to continue, coordinates must fit their integers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FARTHEST_COORDINATE = 2**61
 
 
 def check_mins(name: str, mins: Sequence[int]) -> None:
-    """CallError if `mins=` of an input or output lie where no coordinates are."""
+    """Raise CallError if `mins=` of an input or output exceed the range of coordinates."""
     if any(abs(m) > FARTHEST_COORDINATE for m in mins):
         raise CallError(f"mins= of '{name}' are {tuple(mins)}; coordinates go from -2^61 to 2^61")
 
@@ -41,7 +41,7 @@ def check_limits(
     inputs: Mapping[str, Box],
     params: Mapping[str, Scalar],
 ) -> None:
-    """CallError if a boundary that is read has no points to continue, or a coordinate lies too far away.
+    """Raise CallError if a boundary that is read has no points to continue, or a coordinate is too far away.
 
     `needed`: the boxes of the functions that the call computes.
     """
@@ -54,7 +54,7 @@ def check_limits(
 
 
 def _boundaries_read(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> Iterator[BoundaryOp]:
-    """Yield the boundaries that computed stages read through, also boundaries that an exterior around them hides."""
+    """Yield the boundaries that computed stages read through, even boundaries hidden by an exterior around them."""
     required: set[SSAValue] = set()
     for op in reversed(list(flat_ops(pipeline))):
         match op:

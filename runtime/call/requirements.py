@@ -1,4 +1,4 @@
-"""Check of the requirements of a call: it is refused, before anything is written, if one does not hold."""
+"""Check of a call's requirements before anything is written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tilefuse.runtime.errors import CallError
 
 
 class Requirements:
-    """The conditions of a pipeline; conditions on points are computed by programs of their own."""
+    """The conditions of a pipeline; conditions on points have programs of their own."""
 
     def __init__(self, module: ModuleOp, program_of: Callable[[ModuleOp], Callable[..., Any]]):
         self._pipeline = find_pipeline(module)
@@ -32,7 +32,7 @@ class Requirements:
         }
 
     def check(self, request: Request, inputs: Mapping[str, Any], params: Mapping[str, Scalar], stream: Any) -> None:
-        """CallError if a call does not fulfil them. `inputs`: the arrays, by name."""
+        """Raise CallError if a call violates a requirement. `inputs`: the arrays, by name."""
         boxes = resolve_boxes(self._pipeline, request, params)
         starts = {name: at for name, at in request.mins.items() if name in inputs}
         call = {**inputs, **params, "stream": stream, "mins": starts}
@@ -52,7 +52,7 @@ class Requirements:
         return points_of(op, needed, CallSizes(boxes.inputs, params))
 
     def _check_points(self, number: int, op: RequireOp, box: Box, call: Mapping[str, Any]) -> None:
-        """CallError unless condition `number` holds in a box; `call`: the inputs, Params and all else of the call."""
+        """Raise CallError unless condition `number` holds in a box; `call`: inputs, Params and all other arguments."""
         names = [str(n) for n in range(1 + len(op.numbers))]
         mins = call["mins"] | dict.fromkeys(names, tuple(low for low, _ in box))
         extents = dict.fromkeys(names, tuple(extent for _, extent in box))
@@ -64,7 +64,7 @@ class Requirements:
 
 
 def _host(array: Any) -> np.ndarray:
-    """An array of NumPy as it is; one of CuPy or torch copied, once all streams are done."""
+    """Return a host array: NumPy's as it is, CuPy's or torch's copied after all streams are done."""
     if isinstance(array, np.ndarray):
         return array
     if hasattr(array, "get"):

@@ -1,4 +1,4 @@
-"""Scalars of a call: checking parameters, and computing the numbers that stand between the stages.
+"""Scalars of a call: checks of parameters, and evaluation of the scalars between the stages.
 
 A scalar expression means what it means in a stage, so it is computed by the evaluator, as a stage of rank 0.
 """
@@ -45,7 +45,7 @@ Scalar = int | float | bool
 
 
 def checked(op: ParamOp, value: Any) -> Scalar:
-    """`value` as the number that a parameter takes. CallError if it does not fit the parameter's type."""
+    """Convert `value` to a parameter's type. Raises CallError if it does not fit."""
     name, element = op.sym_name.data, op.element
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
@@ -79,7 +79,7 @@ def _integer_range(element: IntegerType) -> tuple[int, int]:
 
 
 def distinct(params: Mapping[str, Scalar], names: Sequence[str]) -> tuple[Scalar | str, ...]:
-    """The values of some parameters as a key: by name, in any order of a call.
+    """Return a hashable key of the values of some parameters, in any order of the call.
 
     Floats by their text: -0.0 equals 0.0, and NaN does not equal itself.
     """
@@ -87,7 +87,7 @@ def distinct(params: Mapping[str, Scalar], names: Sequence[str]) -> tuple[Scalar
 
 
 def params_in_boxes(pipeline: PipelineOp) -> tuple[str, ...]:
-    """The parameters that an index or the box of a boundary is computed from, which decide sizes."""
+    """Find the parameters on which an index or a boundary's box depends, so that they determine sizes."""
     params = [op for op in pipeline.body.block.ops if isinstance(op, ParamOp)]
     return tuple(op.sym_name.data for op in params if _reaches_box(op.value))
 
@@ -112,13 +112,13 @@ def _reaches_box(value: SSAValue) -> bool:
 
 
 def params_of(values: Sequence[SSAValue]) -> list[str]:
-    """The names of the parameters that scalars are computed from."""
+    """Return the names of the parameters on which scalars depend."""
     ops = {op: None for v in values for op in _slice(v)}
     return [op.sym_name.data for op in ops if isinstance(op, ParamOp)]
 
 
 def _slice(value: SSAValue) -> list[Operation]:
-    """The ops between the stages that `value` is computed by, in order, each once."""
+    """Return the ops between the stages that compute `value`, in order, each once."""
     ordered: dict[Operation, None] = {}
 
     def visit(v: SSAValue) -> None:
@@ -137,7 +137,7 @@ def _slice(value: SSAValue) -> list[Operation]:
 def evaluate_scalars(
     values: Sequence[SSAValue], boxes: Mapping[str, Box], params: Mapping[str, Scalar]
 ) -> list[Scalar]:
-    """The numbers that scalars of a pipeline have in a call. Integers come unsigned, of index signed."""
+    """Evaluate the scalars of a pipeline in a call. Integers are unsigned, indices signed."""
     results: dict[SSAValue, Scalar] = {}
     rest = []
     for v in values:
@@ -188,7 +188,7 @@ _WORD = 2**64 - 1
 
 
 def word(value: Scalar, type: Attribute) -> int:
-    """A scalar in the low bytes of 64 bits, as a kernel takes it (narrow floats are passed as float)."""
+    """Encode a scalar in the low bytes of 64 bits, as a kernel takes it (narrow floats as float)."""
     if isinstance(type, IntegerType | IndexType):
         return int(value) & _WORD
     if isinstance(type, Float64Type):

@@ -1,1 +1,1 @@
-"""Compiling a module and the layouts of a call to kernels."""
+"""Compilation of a module to kernels, for given array layouts."""

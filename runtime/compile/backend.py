@@ -1,4 +1,4 @@
-"""Choice of the back end for a target name, on this machine."""
+"""Choice of the back end for a target name on this machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Backend:
         return f"cuda ({self.machine})" if self.name == "cuda" else self.name
 
     def device_of(self, views: Sequence[ArrayView]) -> Device:
-        """The device of a call with these arrays: the current one if there are none."""
+        """Return the device of a call with these arrays: the current one if there are none."""
         if views:
             return views[0].device
         if self.name != "cuda":
@@ -38,7 +38,7 @@ class Backend:
         return ("cuda", devices.current_device())
 
     def stream_of(self, stream: Any, kind: ArrayKind, device: Device) -> int | None:
-        """The stream of a call as a pointer: the given one, or the current one of a library; None on a CPU."""
+        """Return the stream of a call as a pointer: given, or a library's current one; None on a CPU."""
         if device == CPU:
             if stream is not None:
                 raise CallError(f"stream= is for arrays on a GPU; the program is compiled for {self}")
@@ -49,7 +49,7 @@ class Backend:
 
 
 def find_backend(target: str) -> Backend:
-    """The back end of a target name.
+    """Return the back end of a target name.
 
     `auto`: the GPU if CuPy sees one, else the CPU, else the reference, with a warning. `cuda`: the current GPU.
     `cuda:sm_80`, or a GPU's name (`h200`): scheduled for that one; without a GPU the source can be read, not run.

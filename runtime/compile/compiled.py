@@ -1,4 +1,4 @@
-"""A pipeline compiled for buffers of one kind: passes, lowering, text, machine code."""
+"""A pipeline compiled for one array layout: passes, lowering, text, machine code."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tilefuse.targets.gpus import gpu
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the compiler."""
+    """Settings of a compilation."""
 
     backend: Backend
     strict_float: bool = False
@@ -52,7 +52,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Kernels:
-    """Kernels in their final form, for one width of index, and one architecture if for a GPU."""
+    """Kernels in final form, for one width of index, and on GPUs for one architecture."""
 
     pipeline: PipelineOp
     """The scheduled pipeline."""
@@ -66,17 +66,17 @@ class Kernels:
 
     @cached_property
     def module(self) -> ModuleOp:
-        """Level 5, completed at its first use: calls take the pipeline and the machine code alone."""
+        """The module at level 5, completed on first use: calls need only the pipeline and the machine code."""
         return self.complete()
 
     @cached_property
     def source(self) -> str:
-        """All kernels as one text, printed at its first use: machine code is made kernel by kernel."""
+        """The text of all kernels, printed on first use: machine code is made kernel by kernel."""
         return self.text(self.module)
 
 
 class Compiled:
-    """A module, specialised to how buffers lie, at the kernel level."""
+    """A module specialised to buffer layouts, at the kernel level."""
 
     def __init__(self, module: ModuleOp, settings: Settings):
         self._input = module
@@ -123,11 +123,11 @@ class Compiled:
 
     @property
     def most_blocks(self) -> tuple[int, int, int] | None:
-        """The blocks that a launch may have along x, y and z; None where there is no limit."""
+        """Largest number of blocks of a launch along x, y and z; None if unlimited."""
         return gpu(self._settings.backend.machine).max_grid if self._is_gpu else None
 
     def trace(self) -> PassTrace:
-        """The IR after each pass. Runs the passes again, since keeping it costs more than they do.
+        """The IR after each pass. Runs the passes again, since keeping it costs more.
 
         `fit-registers` stands last where the compiler's report has changed tiles.
         """
@@ -141,20 +141,20 @@ class Compiled:
 
     @cached_property
     def module(self) -> ModuleOp:
-        """Level 5, before machine code has been made of it; machine code that is needed first needs none of it."""
+        """The module at level 5, before machine code is made, which may never be needed."""
         return self._lower(self._scheduled, None)
 
     @cached_property
     def pipeline(self) -> PipelineOp:
-        """The scheduled pipeline; the pipeline of `kernels` may have other tiles, for want of registers."""
+        """The scheduled pipeline; `kernels` may have another one, with tiles of fewer registers."""
         return find_pipeline(self.module)
 
     def latest(self) -> Kernels:
-        """The kernels last made; before any, with no machine code."""
+        """The kernels last made; before any, kernels without machine code."""
         return self._latest or self._unbuilt(32)
 
     def kernels(self, index_bits: int, arch: str | None = None, *, folded: bool = False) -> Kernels:
-        """The kernels for a width of index, with machine code if an architecture is given.
+        """Return the kernels for a width of index, with machine code if an architecture is given.
 
         `folded`: they count their blocks along x alone, for grids that are beyond the limits of y or z.
         """
@@ -170,11 +170,11 @@ class Compiled:
             return self._latest
 
     def lower(self) -> None:
-        """Lower all kernels now, so that errors show."""
+        """Lower all kernels now, so that errors are raised."""
         _ = self.module
 
     def library(self, kernels: Kernels) -> ctypes.CDLL:
-        """The C library of kernels without machine code, built if need be."""
+        """Return the C library of kernels, built if necessary."""
         # C has no sum that is never contracted: one such op makes the whole library strict.
         strict = self._settings.strict_float or has_strict(kernels.module)
         names = dict.fromkeys(c_function_name(kernel_name(g)) for g in groups_of(kernels.pipeline))
@@ -191,7 +191,7 @@ class Compiled:
 
     @collector_off()
     def _fit_registers(self, index_bits: int, arch: str, folded: bool) -> Kernels:
-        """Machine code for all kernels, with schedules that fit the registers which the compiler reports."""
+        """Compile all kernels, with schedules that fit the registers that the compiler reports."""
         cubins = Cubins(arch, self._settings.strict_float)
 
         def lower(scheduled: ModuleOp, known: Collection[str]) -> ModuleOp:
@@ -219,7 +219,7 @@ class Compiled:
         return Kernels(fitted.pipeline, complete, text, cubins.of(names), fitted.changed)
 
     def _tile_again(self, note: Callable[[Sequence[GroupOp]], None]) -> ModuleOp | None:
-        """The input scheduled anew, after `note` wrote notes for `tile` on its groups; None if nothing tiles."""
+        """Schedule the input again, after `note` wrote notes for `tile` on its groups; None if there is no `tile`."""
         if self._grouped is None:
             return None
         passes = self._passes()
@@ -230,5 +230,5 @@ class Compiled:
 
 
 def _first_tile(passes: Sequence[ModulePass]) -> int | None:
-    """The place of the first `tile` pass; None if there is none."""
+    """Return the index of the first `tile` pass; None if there is none."""
     return next((i for i, p in enumerate(passes) if isinstance(p, Tile)), None)

@@ -1,4 +1,4 @@
-"""Options of compiling, checked: wrong ones are refused before anything is done."""
+"""Validation of compile options before any work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OPTIONS = ("extent", "algorithm", "fast_math", "determinism")
 
 
 def checked_options(options: Mapping[str, Any], *, strict_float: bool, has_passes: bool) -> dict[str, Any]:
-    """Check the options of the standard passes. CallTypeError, which names the option, for a wrong one."""
+    """Check the options of the standard passes. Raises CallTypeError, which names the invalid option."""
     if unknown := sorted(options.keys() - OPTIONS):
         raise CallTypeError(
             f"compile has no option '{unknown[0]}'; there are strict_float, verify, passes, {', '.join(OPTIONS)}"
@@ -36,7 +36,7 @@ def checked_options(options: Mapping[str, Any], *, strict_float: bool, has_passe
 
 
 def checked_passes(passes: Any) -> Sequence[ModulePass] | None:
-    """Check the passes that are to run instead of the standard ones. CallTypeError for an item that is no pass."""
+    """Check the passes that replace the standard ones. Raises CallTypeError for an item that is no pass."""
     if isinstance(passes, Iterable) and not isinstance(passes, str):
         passes = tuple(passes)
     if passes is not None:

@@ -1,4 +1,4 @@
-"""Writing the known facts on the buffers of a call into a copy of a module, before it is scheduled."""
+"""Specialisation: known facts about a call's buffers are written into a copy of the module before scheduling."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tilefuse.runtime.arrays.layouts import ALIGNMENT, INPUT_ALIGN, OUTPUT_ALIGN
 
 
 def find_pipeline(module: ModuleOp) -> PipelineOp:
-    """The one pipeline of a module; PipelineError if there is none or several."""
+    """Return the one pipeline of a module; PipelineError if there is none, or more than one."""
     found = [op for op in module.body.block.ops if isinstance(op, PipelineOp)]
     if len(found) != 1:
         raise PipelineError(f"a program is compiled from one img.pipeline; this module has {len(found)}", module)
@@ -37,8 +37,7 @@ def find_pipeline(module: ModuleOp) -> PipelineOp:
 
 
 def give_outputs_stages(pipeline: PipelineOp) -> None:
-    """Make each output the result of a stage of its own: an output that is an input, a boundary, an update, or returned
-    twice gets a stage that copies it."""
+    """Give each output a stage of its own: a copy if it is an input, a boundary, an update, or returned twice."""
     returned = pipeline.return_op
     names = {op.sym_name.data for op in pipeline.body.walk() if isinstance(op, InputOp | ParamOp | Definition)}
     seen: set[SSAValue] = set()
@@ -63,7 +62,7 @@ def specialize(
     inputs: Mapping[str, BufferSpec],
     outputs: Sequence[BufferSpec],
 ) -> ModuleOp:
-    """A copy of `module`, whose pipeline's inputs (by name) and outputs (in order) lie as the specs say."""
+    """Specialise a copy of `module` to the layouts of inputs (by name) and outputs (in order)."""
     copy = module.clone()
     pipeline = find_pipeline(copy)
     for op in pipeline.body.block.ops:
@@ -89,7 +88,7 @@ def _specialize_input(op: InputOp, spec: BufferSpec) -> None:
 
 
 def _write_out_sizes(op: InputOp, bounds: Sequence[Interval | None]) -> None:
-    """Replace sizes of an input that its bounds say by constants: so a reduction over channels has known extents."""
+    """Replace an input's sizes by constants where its bounds give them, so that reductions have known extents."""
     for size in [use.operation for use in op.func.uses]:
         if isinstance(size, MinOp | ExtentOp) and (known := bounds[size.dim.value.data]) is not None:
             constant = arith.ConstantOp(IntegerAttr(known[isinstance(size, ExtentOp)], IndexType()))
@@ -107,7 +106,7 @@ def _layout(strides: Sequence[int | None]) -> StridedLayoutAttr:
 
 
 def _bounds(declared: BoxAttr | None, known: Sequence[Interval | None]) -> BoxAttr | None:
-    """Join the declared bounds with the bounds that are known besides."""
+    """Merge the declared bounds with other known bounds."""
     if declared is not None:
         known = [k if d is None else d for d, k in zip(declared.data, known, strict=True)]
     return BoxAttr(tuple(known)) if any(known) else None

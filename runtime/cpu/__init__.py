@@ -1,1 +1,1 @@
-"""C text to functions: the compiler of this machine, or of a wheel."""
+"""CPU back end: C text to functions, by the machine's compiler or a wheel's."""

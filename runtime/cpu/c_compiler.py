@@ -1,4 +1,4 @@
-"""The CPU back end: C text to a shared library, by the system's compiler; and its functions."""
+"""C compilation: text to a shared library, by the system's compiler, and its functions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OPTIONAL_FLAGS = (
 
 
 class CCompiler(NamedTuple):
-    """A C compiler: its command, its own name with the processor it compiles for, and its flags."""
+    """A C compiler: command, identity (with the processor it compiles for), and flags."""
 
     command: tuple[str, ...]
     identity: str
@@ -47,7 +47,7 @@ class CCompiler(NamedTuple):
 
 
 def find_compiler() -> CCompiler:
-    """`$CC`, the first of cc, gcc, clang on the path, or the wheel's. TargetError if there is none that works."""
+    """Find a working compiler: `$CC`, the first of cc, gcc, clang on the path, or the wheel's. Else TargetError."""
     try:
         given = tuple(shlex.split(os.environ.get("CC", "")))
     except ValueError as error:
@@ -92,7 +92,7 @@ def _run(command: list[str], cwd: Path | None = None) -> subprocess.CompletedPro
 
 
 def _run_all(commands: Sequence[list[str]], cwd: Path | None) -> list[subprocess.CompletedProcess[str]]:
-    """Run commands side by side, until all have ended."""
+    """Run commands in parallel, until all have ended."""
     import subprocess  # late: who compiles for a GPU starts no process
 
     with contextlib.ExitStack() as running:
@@ -113,7 +113,7 @@ def _run_all(commands: Sequence[list[str]], cwd: Path | None) -> list[subprocess
 
 
 def _accepted(command: tuple[str, ...], *flags: str) -> tuple[str, ...]:
-    """The flags that a compiler takes: most take all."""
+    """Return the flags that a compiler accepts, out of these."""
     if not flags:
         return ()
     return flags if _accepts(command, *flags) else tuple(f for f in flags if len(flags) > 1 and _accepts(command, f))
@@ -136,7 +136,7 @@ _ROOM = 1 << 20
 
 @contextlib.contextmanager
 def _work_folder() -> Iterator[Path]:
-    """A folder for the files of the compiler, gone afterwards; TargetError if they cannot be written."""
+    """Open a temporary folder for the compiler; TargetError if it cannot be written."""
     try:
         with tempfile.TemporaryDirectory(prefix="tilefuse-", ignore_cleanup_errors=True) as folder:
             yield Path(folder)
@@ -145,7 +145,7 @@ def _work_folder() -> Iterator[Path]:
 
 
 def _check_room(folder: Path) -> None:
-    """OSError if no more can be written there: a compiler has words of its own for it, or none at all."""
+    """Raise OSError if the folder's disk is full: compilers report this unclearly, or not at all."""
     (folder / "room").write_bytes(bytes(_ROOM))
 
 
@@ -165,7 +165,7 @@ def _processor() -> str:
 
 
 def build_flags(compiler: CCompiler, strict_float: bool) -> tuple[str, ...]:
-    """The flags that a library is built with. Strict: no contraction to fused multiply-adds; signs of zeros count."""
+    """Return the compile flags. Strict: no contraction to fused multiply-adds; signs of zeros count."""
     if strict_float:
         return (*compiler.flags, "-ffp-contract=off", "-DTILEFUSE_STRICT")
     return (*compiler.flags, "-ffp-contract=fast")
@@ -176,7 +176,7 @@ _lock = threading.Lock()
 
 
 def load_library(source: str, *, strict_float: bool, kernels: Sequence[str] = ()) -> ctypes.CDLL:
-    """The shared library of a C source, built unless the cache has it. BuildError if it does not compile.
+    """Load the shared library of a C source, built unless cached. BuildError if it does not compile.
 
     `kernels`: functions of the source that may be compiled side by side.
     """
@@ -212,7 +212,7 @@ SPINS = (3000, 1500, 30000)
 
 
 def _bound_waiting() -> None:
-    """Have OpenMP's threads look for work for a moment before they sleep; it reads its settings when it is loaded.
+    """Make OpenMP's threads spin for a moment before they sleep; it reads its settings when loaded.
 
     Threads that look on cost milliseconds a call where cores are shared, as few cores often are; those that sleep are
     woken one after the other: all of many take longer than a small picture.
@@ -229,7 +229,7 @@ CRASHED = "internal compiler error"
 
 
 def _compile(parts: Sequence[str], compiler: CCompiler, flags: tuple[str, ...]) -> bytes:
-    """The binary of a library whose source is in `parts`, which are compiled side by side."""
+    """Compile a library from the sources `parts`, in parallel."""
     with _work_folder() as folder:
         of_objects = ("-c", *(f for f in flags if f != "-shared"))
         names = [f"part{number}" for number in range(len(parts))] if len(parts) > 1 else ["pipeline"]
@@ -245,7 +245,7 @@ def _compile(parts: Sequence[str], compiler: CCompiler, flags: tuple[str, ...]) 
 
 
 def _build(folder: Path, commands: Sequence[list[str]]) -> None:
-    """Run commands of a compiler side by side. BuildError if one fails."""
+    """Run compiler commands in parallel. BuildError if one fails."""
     for command, done in zip(commands, _run_all(commands, folder), strict=True):
         if done.returncode != 0 and CRASHED in done.stderr:
             # GCC 13 ends so on minima of bytes under a mask of AVX-512; loops without vectors it compiles
@@ -265,7 +265,7 @@ def _private_folder() -> Path:
 
 
 def _private_copy(name: str, binary: bytes) -> Path:
-    """Copy to a folder of this process, gone when it ends, where the cache folder cannot be written."""
+    """Copy to a folder of this process, deleted at its end, if the cache folder is not writable."""
     try:
         path = _private_folder() / name
         path.write_bytes(binary)

@@ -15,17 +15,17 @@ from tilefuse.lowering.symbols import c_function_name
 
 
 def entry_point(name: str) -> str:
-    """The C function that takes a kernel's arguments as an array of 64-bit words."""
+    """Return the C function that takes a kernel's arguments as an array of 64-bit words."""
     return entry_of(c_function_name(name))
 
 
 def entry_of(function: str) -> str:
-    """The entry point of a kernel by the name of its C function."""
+    """Return the entry point of a kernel, from its C name."""
     return f"{function}_words"
 
 
 def c_entry_points(groups: Sequence[GroupOp]) -> str:
-    """C text of an entry point for each kernel, to stand after the kernels."""
+    """Return the C text of an entry point for each kernel, to be placed after the kernels."""
     text = ["", "// Called by the runtime: the arguments of a kernel, as an array of 64-bit words."]
     # groups that one kernel serves have one entry point
     for group in {kernel_name(g): g for g in groups}.values():

@@ -1,4 +1,4 @@
-"""Output of lines that kernels on the CPU print: to Python's `sys.stdout` of the moment."""
+"""Output of kernels that print on the CPU, to Python's current `sys.stdout`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ _WRITE = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(_write)
 
 
 def direct_prints(library: ctypes.CDLL) -> None:
-    """Have a library that prints write its lines to `sys.stdout`."""
+    """Redirect the lines that a library prints to `sys.stdout`."""
     if hasattr(library, SETTER):
         getattr(library, SETTER)(_WRITE)

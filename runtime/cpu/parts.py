@@ -1,4 +1,4 @@
-"""Parts of a C source that are compiled side by side: each has some of the kernels, and keeps the others to itself."""
+"""Splitting of a C source for parallel compilation: each part has some kernels, and static helpers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_PARTS = 16
 
 
 def side_by_side_parts(source: str, kernels: Sequence[str]) -> list[str]:
-    """Split a source by its functions `kernels` into sources, each to be compiled and all to be linked.
+    """Split a source by its functions `kernels` into sources that are compiled separately and linked.
 
     In each the kernels of others, and their entry points, are `static`, so that compilers drop them once they are read.
     The whole source alone if it is short, if there is one core, or if it has a function that prints.
@@ -32,7 +32,7 @@ def side_by_side_parts(source: str, kernels: Sequence[str]) -> list[str]:
 
 
 def _lengths(source: str, kernels: Sequence[str]) -> list[tuple[int, str]]:
-    """Characters of each kernel, and of the functions before it, which it calls."""
+    """Return the length of each kernel in characters, with the functions before it that it calls."""
     found, begin = [], 0
     for start, name in sorted((source.index(_definition(name)), name) for name in kernels):
         end = source.index("\n}\n", start)

@@ -1,4 +1,4 @@
-"""A C compiler from wheels, for machines that have none: `pip install tilefuse[cc]`.
+"""C compiler from a wheel, for machines without one: `pip install tilefuse[cc]`.
 
 The wheel `ziglang` holds clang with its own headers and linker. It lacks the library of OpenMP that clang's code calls,
 which `intel-openmp` has. Without it kernels run on one thread.
@@ -15,7 +15,7 @@ INSTALL = "pip install 'tilefuse[cc]'"
 
 
 def zig_command() -> tuple[str, ...] | None:
-    """The command of the wheel's clang; None where the wheel is not installed."""
+    """Return the command of the wheel's clang; None if the wheel is not installed."""
     spec = find_spec("ziglang")
     folders = spec.submodule_search_locations if spec is not None else None
     found = (Path(folder) / name for folder in folders or () for name in ("zig", "zig.exe"))
@@ -23,7 +23,7 @@ def zig_command() -> tuple[str, ...] | None:
 
 
 def openmp_library() -> Path | None:
-    """The library of OpenMP that clang's code calls, out of its wheel; None where the wheel is not installed."""
+    """Return the wheel's OpenMP library for clang's code; None if the wheel is not installed."""
     from importlib import metadata  # late: it brings the parser of e-mail
 
     try:
@@ -36,5 +36,5 @@ def openmp_library() -> Path | None:
 
 @functools.cache
 def load_openmp(path: Path) -> ctypes.CDLL:
-    """Load OpenMP's library, for kernels that are loaded later to find its functions."""
+    """Load the OpenMP library, so that kernels loaded later find its functions."""
     return ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)

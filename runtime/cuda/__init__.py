@@ -1,1 +1,1 @@
-"""CUDA text to cubins and functions: NVRTC, the driver, the GPUs of this machine."""
+"""CUDA back end: CUDA text to cubins and functions, through NVRTC and the driver."""

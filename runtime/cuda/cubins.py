@@ -1,4 +1,4 @@
-"""CUDA text to cubins by NVRTC, from the cache where they are there; cubins to functions by CuPy.
+"""Cubins: compiled by NVRTC or taken from the cache, and loaded as functions by CuPy.
 
 CuPy is imported by the first function that needs it, never by importing this module.
 """
@@ -18,7 +18,7 @@ from tilefuse.runtime.errors import BuildError, TargetError
 
 @dataclass(frozen=True)
 class Cubin:
-    """Machine code, and NVRTC's report on it, by kernel name."""
+    """Machine code, and NVRTC's report on it by kernel name."""
 
     codes: dict[str, bytes]
     registers: dict[str, int]
@@ -29,12 +29,12 @@ class Cubin:
 
 
 def options(strict_float: bool) -> tuple[str, ...]:
-    """NVRTC's options: denormals kept; strict: no contraction to fused multiply-adds."""
+    """Return NVRTC's options: denormals kept; strict: no contraction to fused multiply-adds."""
     return ("--ftz=false", f"--fmad={'false' if strict_float else 'true'}")
 
 
 def compile_cubins(sources: Mapping[str, str], arch: str, *, strict_float: bool) -> Cubin:
-    """Compile CUDA sources, one for each kernel, unless the cache has their cubins; needs no GPU.
+    """Compile CUDA sources, one per kernel, unless their cubins are cached; needs no GPU.
 
     May run in several threads at once, as register fit does. Raises TargetError if there is no NVRTC or it does not
     know `arch`, BuildError if it refuses a source.
@@ -55,12 +55,12 @@ def compile_cubins(sources: Mapping[str, str], arch: str, *, strict_float: bool)
 
 
 def _code(source: str) -> str:
-    """A source without its comments, which name schedules: kernels of several schedules may have the same code."""
+    """Strip the comments of a source: they name schedules, but kernels of several schedules may share code."""
     return "\n".join(line for line in source.split("\n") if not line.startswith("//"))
 
 
 def join_cubins(cubins: Iterable[Cubin]) -> Cubin:
-    """One Cubin of several."""
+    """Merge several Cubins into one."""
     merged = Cubin({}, {}, {}, {})
     for cubin in cubins:
         for figure in fields(Cubin):
@@ -98,7 +98,7 @@ _lock = threading.Lock()
 
 
 def load_functions(cubin: Cubin, names: list[str], device: int) -> list[Any]:
-    """The kernels of a cubin on a GPU: CuPy functions, whose `ptr` is the driver's handle."""
+    """Load the kernels of a cubin on a GPU: CuPy functions, whose `ptr` is the driver's handle."""
     import cupy
 
     found = []

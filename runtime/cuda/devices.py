@@ -17,7 +17,7 @@ _INSTALL = "install CuPy with pip install 'tilefuse[cuda12]' (or [cuda13]), or u
 
 @functools.cache
 def _missing() -> str | None:
-    """Why there is no GPU to run on; None if there is one."""
+    """Explain why there is no usable GPU; None if there is one."""
     try:
         import cupy
     except ImportError as error:
@@ -36,7 +36,7 @@ def available() -> bool:
 
 
 def require_cupy(target: str) -> Any:
-    """The module cupy. TargetError, naming `target`, if CuPy or a GPU is missing."""
+    """Return the module cupy. TargetError, which names `target`, if CuPy or a GPU is missing."""
     reason = _missing()
     if reason is not None:
         named = "; a GPU's name, as in target='h200', compiles without having it" if target == "cuda" else ""
@@ -48,7 +48,7 @@ def require_cupy(target: str) -> Any:
 
 @functools.cache
 def architecture(device: int) -> str:
-    """The architecture of a GPU: `sm_90`."""
+    """Return the architecture of a GPU: `sm_90`."""
     import cupy
 
     return f"sm_{cupy.cuda.Device(device).compute_capability}"
@@ -56,7 +56,7 @@ def architecture(device: int) -> str:
 
 @functools.cache
 def model(device: int) -> str:
-    """Name that the passes schedule for: the row of a GPU's model if there is one, else of its architecture."""
+    """Return a GPU's name for scheduling: the row of its model if there is one, else of its architecture."""
     import cupy
 
     from tilefuse.targets.gpus import UnknownGpu, gpu
@@ -75,14 +75,14 @@ def model(device: int) -> str:
 
 
 def current_device() -> int:
-    """The ordinal of CuPy's current GPU."""
+    """Return the ordinal of CuPy's current GPU."""
     import cupy
 
     return int(cupy.cuda.runtime.getDevice())
 
 
 class _RawStream:
-    """A stream of another library, in the form that CuPy takes."""
+    """A stream of another library, in CuPy's form."""
 
     def __init__(self, pointer: int):
         self.pointer = pointer
@@ -108,7 +108,7 @@ def on_stream(device: int, stream: int | None) -> Iterator[None]:
 
 
 def stream_pointer(stream: Any) -> int:
-    """The raw pointer of a stream of CuPy, torch, or any library with `__cuda_stream__`; or of a number."""
+    """Return the raw pointer of a CuPy, torch or `__cuda_stream__` stream, or of a number."""
     if isinstance(stream, int):
         return stream
     if hasattr(stream, "__cuda_stream__"):

@@ -1,4 +1,4 @@
-"""CUDA graphs of kernels that run one after the other, through the driver's own interface.
+"""CUDA graphs of consecutive kernels, through the driver API.
 
 CuPy records and launches graphs, but has no way to give a node of an executable graph other arguments; the
 driver has, and is called by ctypes for what is not done in every call.
@@ -32,7 +32,7 @@ class KernelNodeParams(ctypes.Structure):
 
 
 class MemsetNodeParams(ctypes.Structure):
-    """CUDA_MEMSET_NODE_PARAMS: here always one row of bytes."""
+    """CUDA_MEMSET_NODE_PARAMS, here always of one row of bytes."""
 
     _fields_ = (
         ("target", c_ulonglong),
@@ -63,7 +63,7 @@ _ADD_EDGES_SIGNATURE = (c_void_p, POINTER(c_void_p), POINTER(c_void_p), POINTER(
 
 
 class LaunchAttribute(ctypes.Structure):
-    """CUlaunchAttribute; of the 64 bytes of its value the first integer is used."""
+    """CUlaunchAttribute; of its 64-byte value only the first integer is used."""
 
     _fields_ = (("id", c_uint), ("padding", c_uint), ("value", c_uint * 16))
 
@@ -124,7 +124,7 @@ def _driver() -> ctypes.CDLL:
 
 
 def has_programmatic_edges() -> bool:
-    """Whether the driver knows them: from CUDA 12.3 on."""
+    """Whether the driver supports programmatic edges: from CUDA 12.3 on."""
     return hasattr(_driver(), _ADD_EDGES)
 
 
@@ -140,7 +140,7 @@ _MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 
 
 def allow_shared(function: int, size: int) -> None:
-    """Let launches of a kernel, a driver's handle, ask for so many bytes of shared memory.
+    """Allow launches of a kernel, given by its driver handle, this much dynamic shared memory.
 
     The thread must have a context.
     """
@@ -149,7 +149,7 @@ def allow_shared(function: int, size: int) -> None:
 
 
 class KernelCall:
-    """Launches one kernel with the arguments that `kernel` points to, which are copied at each launch.
+    """Launch of one kernel, with the arguments that `kernel` points to; each launch copies them.
 
     `overlapping`: before the one before it on the stream has ended, which it waits for.
     """
@@ -169,7 +169,7 @@ class KernelCall:
         self._launch = _driver().cuLaunchKernelEx
 
     def launch(self, stream: int) -> None:
-        """Launch it on `stream` (a raw pointer)."""
+        """Launch on `stream` (a raw pointer)."""
         self._config.stream = stream
         status = self._launch(*self._call)
         if status:
@@ -183,7 +183,7 @@ def _destroy(graph: c_void_p, executable: c_void_p) -> None:
 
 
 class KernelGraph:
-    """An executable graph of kernels in order; `handle` is the object that the driver (or CuPy) launches.
+    """An executable graph of consecutive kernels; `handle` is the driver's (or CuPy's) object.
 
     `kernels` stay alive and in place as long as the graph does: each holds where its arguments lie, and
     `update` makes the graph take what is there by then. So do `memsets`, which all come before the first kernel.
@@ -242,14 +242,14 @@ class KernelGraph:
         return node
 
     def update_memset(self, index: int) -> None:
-        """Take the present target of memset `index` for the launches to come."""
+        """Update the target of memset `index` for later launches."""
         status = _driver().cuGraphExecMemsetNodeSetParams(
             self._executable, self._memset_nodes[index], byref(self._memsets[index]), self._context
         )
         _check("cuGraphExecMemsetNodeSetParams", status)
 
     def update(self, index: int) -> None:
-        """Take the present arguments of kernel `index` for the launches to come.
+        """Update the arguments of kernel `index` for later launches.
 
         The thread must have a context: without one, the driver crashes.
         """

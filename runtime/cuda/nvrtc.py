@@ -1,4 +1,4 @@
-"""Compiling CUDA source with NVRTC, and the compiler's report on each kernel. No GPU is needed.
+"""NVRTC compilation of CUDA source, with the compiler's report on each kernel. No GPU is needed.
 
 The figures are ptxas' own, from its verbose report. (The cubin's section of shared memory would not do: from
 sm_90 on it counts what the driver reserves.)
@@ -30,7 +30,7 @@ class NvrtcNotFound(TargetError):
 
 
 class NvrtcError(BuildError):
-    """NVRTC rejected the source or the options; the message holds its log."""
+    """NVRTC rejected the source or the options; the message contains its log."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def compile_report(source: str, arch: str, options: Sequence[str] = ()) -> Compi
 
 
 def supported_archs() -> tuple[str, ...]:
-    """The architectures that the installed NVRTC compiles for, oldest first. Raises NvrtcNotFound."""
+    """Return the architectures that the installed NVRTC supports, oldest first. Raises NvrtcNotFound."""
     nvrtc = _library()
     count = ctypes.c_int()
     _check(nvrtc, nvrtc.nvrtcGetNumSupportedArchs(ctypes.byref(count)), "list architectures")
@@ -99,7 +99,7 @@ def supported_archs() -> tuple[str, ...]:
 
 
 def nvrtc_version() -> tuple[int, int]:
-    """Major and minor version, which a cached cubin depends on. Raises NvrtcNotFound."""
+    """Return the major and minor version, on which cached cubins depend. Raises NvrtcNotFound."""
     nvrtc = _library()
     major, minor = ctypes.c_int(), ctypes.c_int()
     _check(nvrtc, nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)), "tell its version")
@@ -122,7 +122,7 @@ def _library() -> ctypes.CDLL:
 
 
 def _candidates() -> Iterator[str]:
-    """The wheels' libraries first (CUDA 12 and 13 have different folders), then the system's."""
+    """Yield NVRTC library paths: the wheels' (CUDA 12 and 13 differ in folders), then the system's."""
     spec = find_spec("nvidia")
     for folder in (spec.submodule_search_locations or []) if spec else []:
         for pattern in (
@@ -162,7 +162,7 @@ def _text(nvrtc: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> str:
 
 
 def _figures(log: str) -> Iterator[tuple[str, dict[str, int]]]:
-    """Name and figures of each kernel in the report of `--ptxas-options=-v`."""
+    """Parse name and figures of each kernel from the report of `--ptxas-options=-v`."""
     parts = re.split(r"Compiling entry function '(\w+)'", log)
     for name, text in zip(parts[1::2], parts[2::2], strict=True):
 

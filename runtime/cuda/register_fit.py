@@ -1,4 +1,4 @@
-"""Register fit with NVRTC as its compiler: for programs, and as the pass `fit-registers`."""
+"""Register fit with NVRTC: for programs, and as the pass `fit-registers`."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from tilefuse.targets.gpus import gpu
 
 
 class Cubins:
-    """Compiles kernels, and keeps the machine code of each."""
+    """Compile kernels, and keep the machine code of each."""
 
     def __init__(self, arch: str, strict_float: bool):
         self._arch, self._strict_float = arch, strict_float
         self._latest: dict[str, cubins.Cubin] = {}
 
     def compile(self, name: str, text: str) -> Report | None:
-        """The report on a kernel; None where tools such as compute-sanitizer keep the compiler from reporting."""
+        """Return the report on a kernel; None where tools such as compute-sanitizer suppress reports."""
         cubin = cubins.compile_cubins({name: text}, self._arch, strict_float=self._strict_float)
         self._latest[name] = cubin  # which is in before the next one of this name is compiled
         if name not in cubin.registers:
@@ -42,7 +42,7 @@ class Cubins:
         return Report(*figures, cubin.own_spill_bytes.get(name))
 
     def of(self, names: Iterable[str]) -> cubins.Cubin:
-        """The machine code of kernels in their latest form."""
+        """Return the machine code of kernels in their latest form."""
         return cubins.join_cubins(self._latest[name] for name in names)
 
 
@@ -89,7 +89,7 @@ class FitRegisters(ModulePass):
             op.body.add_block(fitted.body.detach_block(0))
 
     def _tiled(self, scheduled: ModuleOp, note: Callable[[Sequence[GroupOp]], None]) -> ModuleOp | None:
-        """The groups of a module tiled by another search; None where none is requested."""
+        """Return the groups of a module scheduled by another search; None if none is requested."""
         if not self.search:
             return None
         module = scheduled.clone()

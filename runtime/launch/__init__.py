@@ -1,1 +1,1 @@
-"""Launches: plans, temporaries, runners of plans."""
+"""Launch of kernels: plans, temporaries, runners."""

@@ -1,4 +1,4 @@
-"""Temporaries of a call; temporaries whose lifetimes do not meet share bytes.
+"""Memory of temporaries: temporaries with disjoint lifetimes share bytes.
 
 What fits lives in the memory of an output until the output itself is written, the rest in one block, the
 arena. So a chain of any length needs one block of the size of its output besides, and a small picture's
@@ -15,7 +15,7 @@ ARENA_ALIGNMENT = 256
 
 
 class Lifetime(NamedTuple):
-    """A temporary: its bytes, and the first and last kernel (both included) that touch it."""
+    """A temporary: bytes, and the first and last kernel (inclusive) that access it."""
 
     size: int
     first: int
@@ -23,14 +23,14 @@ class Lifetime(NamedTuple):
 
 
 class HostBuffer(NamedTuple):
-    """Buffer that is allocated anyway, and hosts temporaries: its bytes, all free before kernel `until`."""
+    """An output buffer that hosts temporaries: its bytes are free before kernel `until`."""
 
     size: int
     until: int
 
 
 class TemporaryPlace(NamedTuple):
-    """Place of a temporary: the number of the host buffer, or None for the arena; and the offset in bytes."""
+    """Place of a temporary: the number of its host buffer (None: the arena), and the offset in bytes."""
 
     host: int | None
     offset: int
@@ -41,7 +41,7 @@ _Placed = tuple[int, int, Lifetime]
 
 
 def place(temporaries: Sequence[Lifetime], hosts: Sequence[HostBuffer] = ()) -> tuple[list[TemporaryPlace], int]:
-    """The place of each temporary, and the bytes of the arena."""
+    """Compute the place of each temporary, and the bytes of the arena."""
     places: list[TemporaryPlace | None] = [None] * len(temporaries)
     placed: list[list[_Placed]] = [[] for _ in hosts]
     # Latest first: of a chain it is the last but one that can live where the result will be, then every other.
@@ -61,7 +61,7 @@ def place(temporaries: Sequence[Lifetime], hosts: Sequence[HostBuffer] = ()) -> 
 
 
 def arrange(temporaries: Sequence[Lifetime]) -> tuple[list[int], int]:
-    """The offset of each temporary in one block, and the bytes of the block.
+    """Compute the offset of each temporary in one block, and the bytes of the block.
 
     Largest first, each at the lowest offset that is free for all of its life.
     """
@@ -75,7 +75,7 @@ def arrange(temporaries: Sequence[Lifetime]) -> tuple[list[int], int]:
 
 
 def _lowest(placed: Iterable[_Placed], t: Lifetime) -> int:
-    """The lowest offset that is free for all of the life of `t`."""
+    """Return the lowest offset that is free throughout the lifetime of `t`."""
     offset = 0
     for start, end, other in sorted(placed):
         if other.first <= t.last and t.first <= other.last and offset + t.size > start:

@@ -1,4 +1,4 @@
-"""Running a plan on the CPU: addresses into the arguments, kernels in order."""
+"""Runner of plans on the CPU: writes addresses into arguments, and calls kernels in order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CpuRunner:
             self._kernels.append((function, template, launch))
 
     def run(self, pointers: list[int], scalars: Sequence[int], stream: int | None) -> None:
-        """Run the kernels one after the other; the call returns when all is written."""
+        """Run the kernels one after the other; return when all is written."""
         arena = self._take_arena()
         if arena is not None:
             start = arena.__array_interface__["data"][0]

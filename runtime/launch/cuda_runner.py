@@ -1,4 +1,4 @@
-"""Running a plan on a GPU. How it goes, and why, is in docs/runtime.md."""
+"""Runner of plans on a GPU; docs/runtime.md explains how and why."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ready = threading.local()
 
 
 class Arguments:
-    """The arguments of one kernel, and `node`, which tells the driver where they lie and how to launch it."""
+    """Arguments of one kernel, and the driver's `node` with their address and launch settings."""
 
     def __init__(self, launch: KernelLaunch, function: Any):
         self.launch = launch
@@ -52,7 +52,7 @@ class Arguments:
 
 
 class PlanGraph:
-    """The kernels of a plan as an executable graph, made once; a call changes its addresses and scalars in it."""
+    """Executable graph of a plan's kernels, made once; each call updates addresses and scalars."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class PlanGraph:
         self._scalars: Sequence[int | None] = scalars
 
     def take(self, pointers: Sequence[int], scalars: Sequence[int]) -> None:
-        """Give these to the kernels that use them, for the launches to come."""
+        """Update the arguments of the affected kernels for later launches."""
         if pointers == self._pointers and scalars == self._scalars:
             return
         stale: set[int] = set()
@@ -110,7 +110,7 @@ class PlanGraph:
 
 
 class CudaRunner:
-    """Runs a plan on a GPU of architecture `arch`; `functions` are the kernels of its launches, from CuPy."""
+    """Runner of a plan on a GPU of architecture `arch`; `functions` are its kernels, from CuPy."""
 
     def __init__(self, plan: Plan, functions: Sequence[Any], outputs: Sequence[Picture], device: int, arch: str):
         import cupy
@@ -132,7 +132,7 @@ class CudaRunner:
         self._last: tuple[Sequence[int], Sequence[int], int] | None = None
 
     def run(self, pointers: list[int], scalars: Sequence[int], stream: int | None) -> None:
-        """Launch the kernels on `stream`; the call returns while they run."""
+        """Launch the kernels on `stream`; return while they run."""
         device = self._device
         if self._get_device() != device:
             with self._cupy.cuda.Device(device):
@@ -183,7 +183,7 @@ class CudaRunner:
         return graph
 
     def _record(self, pointers: list[int], scalars: Sequence[int], stream: int) -> None:
-        """Into a graph that the caller records: kernel by kernel, with an arena that belongs to this graph."""
+        """Launch into a graph that the caller captures: kernel by kernel, with an arena of its own."""
         runtime, size = self._cupy.cuda.runtime, self._plan.arena_bytes
         arena = runtime.mallocAsync(size, stream) if size else 0
         try:

@@ -1,4 +1,4 @@
-"""Launches against the limits of a GPU: how many blocks a grid may have, and grids that are folded into x."""
+"""Grid limits of a GPU, and grids folded into x."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Grid = tuple[int, int, int]
 
 
 def fits(plan: Plan, most: Grid | None) -> bool:
-    """Whether every launch is within `most` blocks; None: there is no limit, as on a CPU."""
+    """Whether every launch has at most `most` blocks per dimension; None: no limit, as on a CPU."""
     return most is None or not any(_is_over(launch.grid, most) for launch in plan.launches)
 
 
 def fold_plan(plan: Plan, most: Grid) -> Plan:
-    """The plan for kernels that count their blocks along x alone, as `fold-grids` makes them.
+    """Return the plan of kernels after `fold-grids`, whose blocks all count along x.
 
     Raises CallError if there are more blocks than a launch may have along x.
     """

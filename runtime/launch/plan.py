@@ -1,4 +1,4 @@
-"""Planning the launches of a call from its boxes: arguments of every kernel, but for addresses.
+"""Launch plans of a call: all kernel arguments except addresses, computed from boxes.
 
 A plan serves all calls with the same shapes, strides and alignment; a call fills in addresses, and scalars
 that come from parameters.
@@ -39,7 +39,7 @@ _WORD = 2**64 - 1
 
 
 class Address(NamedTuple):
-    """Argument `slot` is the address of buffer `buffer` plus `offset` bytes."""
+    """Kernel argument `slot`: the address of buffer `buffer` plus `offset` bytes."""
 
     slot: int
     buffer: int
@@ -47,7 +47,7 @@ class Address(NamedTuple):
 
 
 class ScalarSlot(NamedTuple):
-    """Argument `slot` is the scalar `number` of the plan."""
+    """Kernel argument `slot`: the scalar `number` of the plan."""
 
     slot: int
     number: int
@@ -55,7 +55,7 @@ class ScalarSlot(NamedTuple):
 
 @dataclass(frozen=True)
 class KernelLaunch:
-    """One kernel of a plan. `words` are its arguments, 64 bits each; addresses and scalars are left 0."""
+    """One kernel launch. `words` are its arguments, 64 bits each; addresses and scalars are left 0."""
 
     name: str
     group: GroupOp
@@ -69,7 +69,7 @@ class KernelLaunch:
 
 
 class Clear(NamedTuple):
-    """Memory that is filled with a byte before the first kernel starts: `size` bytes of a buffer from `offset` on."""
+    """A memset before the first kernel: `size` bytes of a buffer from `offset`."""
 
     buffer: int
     offset: int
@@ -79,7 +79,7 @@ class Clear(NamedTuple):
 
 @dataclass(frozen=True)
 class CopyOut:
-    """Part of a temporary to be copied to an output: kernels needed more of it than the caller requested."""
+    """Copy from a temporary to an output: kernels needed more of it than the caller requested."""
 
     offset: int
     """Bytes from the start of the arena to the first element that is copied."""
@@ -112,7 +112,7 @@ class _Buffer(NamedTuple):
 
 
 class CallArrays(NamedTuple):
-    """The arrays of a call, and which of the outputs may hold temporaries until they are written."""
+    """The arrays of a call, and the outputs that may host temporaries until they are written."""
 
     boxes: CallBoxes
     inputs: Sequence[Picture]
@@ -121,7 +121,7 @@ class CallArrays(NamedTuple):
 
 
 class _Space(NamedTuple):
-    """A workspace of a kernel of the call, and its extents, outermost first."""
+    """A kernel's workspace in a call, and its extents, outermost first."""
 
     kernel: int
     workspace: Workspace
@@ -152,7 +152,7 @@ def make_plan(
     params: Mapping[str, Scalar],
     may_host: Sequence[bool] = (),
 ) -> Plan:
-    """The plan of a scheduled pipeline for buffers that lie like this.
+    """Make the plan of a scheduled pipeline for these array layouts.
 
     `may_host` says which outputs may hold temporaries until they are written: those at aligned addresses.
     """
@@ -198,7 +198,7 @@ def make_plan(
 
 
 def _largest(groups: Sequence[GroupOp], buffers: Mapping[_Key, _Buffer]) -> str:
-    """The function, or the workspace, that takes most of the arena, and the remedy."""
+    """Name the function or workspace that takes most of the arena, and the remedy."""
     sizes = {
         k: k.size if isinstance(k, _Space) else prod(n for _, n in b.box) * _itemsize(k) for k, b in buffers.items()
     }
@@ -215,7 +215,7 @@ def _largest(groups: Sequence[GroupOp], buffers: Mapping[_Key, _Buffer]) -> str:
 
 
 def _workspaces(groups: Sequence[GroupOp], call: Call) -> list[_Space]:
-    """The workspaces of all kernels of a call."""
+    """Return the workspaces of all kernels of a call."""
     return [_Space(i, w, w.shape(call)) for i, g in enumerate(groups) for w in model_of(g).workspaces(g)]
 
 
@@ -277,7 +277,7 @@ def _assign_buffers(
 
 
 def _has_compiled_strides(func: SSAValue, p: Picture) -> bool:
-    """Whether a picture has the strides that kernels are compiled for.
+    """Whether a picture has the strides for which kernels are compiled.
 
     They are a temporary's where others than the output's own kernel were to need more of it: which they may not, once
     it is known which kernels there are.
@@ -286,7 +286,7 @@ def _has_compiled_strides(func: SSAValue, p: Picture) -> bool:
 
 
 def _storage(box: Box, itemsize: int) -> tuple[int, tuple[int, ...], int]:
-    """Layout of a temporary: bytes before its first element, strides in elements, bytes in all.
+    """Return the layout of a temporary: bytes before its first element, strides in elements, total bytes.
 
     Columns that are multiples of 16 bytes lie at such multiples, so that kernels whose boxes begin elsewhere agree.
     """
@@ -299,20 +299,20 @@ def _storage(box: Box, itemsize: int) -> tuple[int, tuple[int, ...], int]:
 
 
 def _dense_bytes(p: Picture, itemsize: int) -> int:
-    """The bytes of a buffer that has no gaps and begins at its address; 0 of any other."""
+    """Return the bytes of a gapless buffer that begins at its address; 0 for any other."""
     low, high = reach(p.extents, p.strides)
     return (high + 1) * itemsize if low == 0 and high + 1 == prod(p.extents) else 0
 
 
 def _part(buffer: _Buffer, box: Box, itemsize: int) -> _Buffer:
-    """The part of a buffer that holds a smaller box."""
+    """Return the part of a buffer that holds a smaller box."""
     pairs = zip(box, buffer.box, buffer.strides, strict=True)
     skip = sum((low - first) * stride for (low, _), (first, _), stride in pairs)
     return _Buffer(buffer.number, box, buffer.strides, buffer.offset + skip * itemsize)
 
 
 def updated_from(groups: Sequence[GroupOp]) -> dict[SSAValue, SSAValue]:
-    """The functions that updates give, each with the one whose memory it is in; in order."""
+    """Map the functions that updates give to the function whose memory each shares; in order."""
     return dict(pair for g in groups for pair in written_over(g))
 
 
@@ -324,7 +324,7 @@ def updated_in_place(
     outputs: Sequence[Picture],
     aligned: Sequence[bool],
 ) -> dict[SSAValue, SSAValue]:
-    """The outputs that updates write in place, each with the function that these write over.
+    """Map each output that updates write in place to the function that they overwrite.
 
     It lies in the output from the start, if that is as large as all that the updates need, and its rows are contiguous.
     """
@@ -352,7 +352,7 @@ def _life(
     needed: Mapping[SSAValue, Box],
     above: Mapping[SSAValue, SSAValue],
 ) -> Lifetime:
-    """Lifetime of the memory of a function, in use by it or by its updates."""
+    """Return the lifetime of a function's memory, its updates included."""
     family = {func}
     for new, old in above.items():
         if old in family:
@@ -400,8 +400,8 @@ def _launch(
 
 
 def buffer_words(arg: KernelArg, box: Box, strides: Sequence[int]) -> list[int]:
-    """The arguments of one buffer: address (0), extents and dynamic strides (axes in NumPy order), mins from the planes
-    on that its kernel reads."""
+    """Encode a buffer's arguments: address (0), extents and dynamic strides (NumPy axis order), and the mins from the
+    first plane that the kernel reads."""
     fixed = static_strides(arg.value)
     for s, f in zip(strides, fixed, strict=True):
         assert f is None or s == f, f"{arg.value}: compiled for strides {fixed}, called with {strides}"

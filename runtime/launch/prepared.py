@@ -1,4 +1,4 @@
-"""One kind of call, prepared: all decided but addresses and the parameters that decide no sizes."""
+"""Prepared calls: everything decided except addresses and parameters that determine no sizes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_BYTES = 1 << 62
 
 
 class Prepared(Protocol):
-    """A call with known shapes, strides and alignment, ready to run."""
+    """A call of known shapes, strides and alignment, ready to run."""
 
     out_shapes: tuple[tuple[int, ...], ...]
     """Of the outputs, in their arrays' axes."""
@@ -89,7 +89,7 @@ class PreparedKernels:
 
 
 def _fitting(compiled: Compiled, arch: str | None, plan_of: Callable[[PipelineOp], Plan]) -> tuple[Kernels, Plan]:
-    """The kernels for a call and their plan, with grids that are within the limits of the device.
+    """Return the kernels for a call and their plan, with grids within the device's limits.
 
     Raises CallError if there are none.
     """
@@ -108,7 +108,7 @@ def _fitting(compiled: Compiled, arch: str | None, plan_of: Callable[[PipelineOp
 
 
 class PreparedReference:
-    """A run of the evaluator."""
+    """Prepared run of the evaluator."""
 
     largest = ""
 

@@ -1,4 +1,4 @@
-"""Target `reference`: the NumPy evaluator on the arrays of a call."""
+"""Target `reference`: the NumPy evaluator on a call's arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tilefuse.runtime.call.scalars import Scalar
 
 
 class ReferenceRunner:
-    """Evaluates a pipeline, and copies the result into the outputs."""
+    """Evaluate a pipeline, and copy the result to the outputs."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Interface of a runner, made once per plan: a call does no more than fill in addresses."""
+"""Interface of a runner, made once per plan: a call only fills in addresses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Runner(Protocol):
 
 
 def fill(words: Any, launch: KernelLaunch, pointers: Sequence[int], scalars: Sequence[int]) -> None:
-    """Write addresses and scalars into the arguments of a kernel."""
+    """Write addresses and scalars into a kernel's arguments."""
     for slot, buffer, offset in launch.addresses:
         words[slot] = pointers[buffer] + offset
     for slot, number in launch.scalars:

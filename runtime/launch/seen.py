@@ -1,4 +1,4 @@
-"""Calls like one before: such a call needs no more than addresses, new arrays for its results, and a launch."""
+"""Repeated calls: a call like an earlier one needs only addresses, new result arrays, and a launch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SEVERAL_OUTPUTS = (tuple, list)
 
 
 class SeenCall(NamedTuple):
-    """Facts about all calls with arrays of the same library, shapes, strides and alignment."""
+    """Facts shared by all calls with arrays of one library, shape, stride and alignment."""
 
     prepared: Prepared
     device: Device
@@ -31,7 +31,7 @@ class SeenCall(NamedTuple):
     inputs: int
 
     def may_overlap(self, pointers: Sequence[int]) -> bool:
-        """Whether a given output lies between the ends of an input or of another output."""
+        """Whether a given output's address range meets the range of an input or another output."""
         for i in range(self.inputs, len(pointers)):
             low, high = self.spans[i]
             start, end = pointers[i] + low, pointers[i] + high
@@ -42,7 +42,7 @@ class SeenCall(NamedTuple):
         return False
 
     def make_outputs(self, raw: int | None, inputs: Sequence[Any]) -> tuple[list[Any], list[int]] | None:
-        """New arrays and their addresses; None if they differ from the ones that kernels count on.
+        """Make new result arrays; return them and their addresses, or None if one is not aligned as kernels need.
 
         `raw`: the stream that writes them, None for the current one.
         """
@@ -58,7 +58,7 @@ class SeenCall(NamedTuple):
 
 
 class Glance:
-    """Arrays of a call, as their library describes them, and the call like it that was seen, if one was."""
+    """A call's arrays as their libraries describe them, and the matching earlier call, if any."""
 
     __slots__ = ("decisive", "facts", "key", "may_overlap", "pointers", "seen")
 
@@ -78,7 +78,7 @@ class Glance:
 
 
 class SeenCalls:
-    """The calls that a program has seen, up to `most` kinds of them; the oldest go first.
+    """The calls that a program has seen, up to `most` kinds; the oldest are dropped first.
 
     `outputs`: how many there are. `decisive`: the parameters that decide sizes.
     """
@@ -92,7 +92,7 @@ class SeenCalls:
         self._lock = threading.Lock()
 
     def glance(self, inputs: Sequence[Any], out: Any, params: Mapping[str, Scalar]) -> Glance | None:
-        """Describe the arrays of a call; None if one must be viewed each time, or outputs are given by name or in part.
+        """Describe a call's arrays; None if one must be viewed each time, or outputs are given by name or in part.
 
         The latest one again, if nothing has changed: to make a key and to find it takes a microsecond.
         """
@@ -114,7 +114,7 @@ class SeenCalls:
         return found
 
     def remember(self, at: Glance, call: SeenCall) -> None:
-        """Keep the facts of a call."""
+        """Record the facts of a call."""
         with self._lock:
             if len(self.calls) >= self._most:
                 del self.calls[next(iter(self.calls))]
