@@ -1,4 +1,4 @@
-"""CPUs as data: the rows of `cpus.toml`, and the one that this process runs on."""
+"""CPUs as data: the rows of `cpus.toml`, and this process's own."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _LIKE = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
 class UnknownCpu(ValueError):
-    """A name that is in no row of the table."""
+    """Error: a name in no row of the table."""
 
 
 @dataclass(frozen=True)
 class Cpu:
-    """Cores that are there, and bytes of caches and of a vector register; rates as `cpus.toml` explains them."""
+    """One CPU: cores, bytes of caches and of a vector register, and the rates of `cpus.toml`."""
 
     name: str
     isa: str
@@ -48,7 +48,7 @@ class Cpu:
     start_us: float
 
     def with_rates(self, rates: Mapping[str, float]) -> Cpu:
-        """This CPU with other values for some of RATES."""
+        """Return this CPU with other values for some of RATES."""
         return replace(self, **rates)  # type: ignore[arg-type]
 
 
@@ -60,7 +60,7 @@ _CPU_KEYS = {"isa", "ids", "cores", "l1_kib", "l2_kib", "l3_mib", *RATES}
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of a file: CPUs by name, names by the system's names of them, and flags of instruction sets."""
+    """The rows of a file: CPUs by name, table names by system names, and flags of instruction sets."""
 
     cpus: Mapping[str, Cpu]
     by_id: Mapping[str, str]
@@ -68,18 +68,18 @@ class Table:
     """Of each instruction set, the widest of a machine last."""
 
     def generic(self, isa: str) -> Cpu:
-        """The first row of an instruction set."""
+        """Return the first row of an instruction set."""
         return next(c for c in self.cpus.values() if c.isa == isa)
 
 
 @cache
 def table() -> Table:
-    """The rows that come with the package."""
+    """Return the rows of the package."""
     return read_cpus(Path(__file__).with_name("cpus.toml").read_text())
 
 
 def read_cpus(text: str) -> Table:
-    """The rows of a file. Raises ValueError, naming row and key, for keys that are missing or unknown."""
+    """Read the rows of a file. Raises ValueError, which names row and key, for missing or unknown keys."""
     data = tomllib.loads(text)
     for name, row in data["isa"].items():
         check_keys("cpus.toml", f"[isa] {name}", row, _ISA_KEYS, set())
@@ -108,12 +108,12 @@ def read_cpus(text: str) -> Table:
 
 
 def cpu_names() -> tuple[str, ...]:
-    """All rows, by name."""
+    """Return the names of all rows."""
     return tuple(table().cpus)
 
 
 def cpu(name: str) -> Cpu:
-    """The CPU of a row. Raises UnknownCpu, a ValueError, with the names that are known."""
+    """Return the CPU of a row. Raises UnknownCpu, a ValueError that lists the known names."""
     found = table().cpus.get(name.lower())
     if found is None:
         raise UnknownCpu(unknown_name("CPU", name, cpu_names()))
@@ -122,7 +122,7 @@ def cpu(name: str) -> Cpu:
 
 @cache
 def host_cpu() -> Cpu:
-    """This machine's CPU: rates of its row, or of the first with its instructions; cores and caches as they are."""
+    """Return this machine's CPU: rates of its row, or of the first with its instructions; its real cores and caches."""
     found = of_cpuinfo(_read(Path("/proc/cpuinfo")), platform.machine())
     cores = _cores()
     return replace(
@@ -136,8 +136,11 @@ def host_cpu() -> Cpu:
 
 
 def of_cpuinfo(info: str, machine: str) -> Cpu:
-    """The row of a processor from the text of /proc/cpuinfo. One that lacks instructions of its model's row, as some
-    virtual machines do, keeps the rates and has the vectors of those that are there."""
+    """Find a processor's row from the text of /proc/cpuinfo.
+
+    One that lacks instructions of its model's row, as some virtual machines do, keeps the rates, and gets the vectors
+    of the instructions that it has.
+    """
     rows = table()
     flags = set(_field(info, "flags|Features").split())
     machine = _LIKE.get(machine.lower(), machine.lower())
@@ -159,14 +162,14 @@ def _field(info: str, name: str) -> str:
 
 
 def _cores() -> int:
-    """Cores that the process may run on; fewer, if OpenMP is told so."""
+    """Return the cores that the process may run on; fewer if OpenMP is limited."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     threads = re.match(r"\s*([1-9]\d*)\s*(,|$)", os.environ.get("OMP_NUM_THREADS", ""))
     return min(cores, int(threads[1])) if threads else cores
 
 
 def _cache_bytes(level: int, usual: int) -> int:
-    """Bytes of the cache that the first core has, alone or with others."""
+    """Return the bytes of a cache of the first core, shared or not."""
     for index in sorted(_CACHES.glob("index*")):
         if _read(index / "level").strip() == str(level) and _read(index / "type").strip() != "Instruction":
             size = re.fullmatch(r"(\d+)([KMG]?)", _read(index / "size").strip())

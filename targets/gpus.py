@@ -16,7 +16,7 @@ _COPY_SHARE = 0.88
 
 
 class UnknownGpu(ValueError):
-    """A name that is in no row of the table."""
+    """Error: a name in no row of the table."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Gpu:
 
     @property
     def max_threads_per_sm(self) -> int:
-        """Threads that may be on one SM."""
+        """Threads that an SM can hold."""
         return self.max_warps_per_sm * self.warp_size
 
 
@@ -77,7 +77,7 @@ def _table() -> dict[str, Gpu]:
 
 
 def read_gpus(text: str) -> dict[str, Gpu]:
-    """The rows of a table, by model. Raises ValueError, naming row and key, for keys that are missing or unknown."""
+    """Read the rows of a table, by model. Raises ValueError, which names row and key, for missing or unknown keys."""
     data = tomllib.loads(text)
     for name, row in data["arch"].items():
         check_keys("gpus.toml", f"[arch] {name}", row, _ARCH_KEYS, set())
@@ -109,18 +109,18 @@ def read_gpus(text: str) -> dict[str, Gpu]:
 
 
 def kernels_overlap(arch: str) -> bool:
-    """Whether a kernel's blocks may move in before the kernel before has ended: from `sm_90` on."""
+    """Whether a kernel's blocks may start before the previous kernel has ended: from `sm_90` on."""
     return int(arch.removeprefix("sm_").rstrip("af")) >= 90
 
 
 def gpu_names() -> tuple[str, ...]:
-    """All models, then all architectures."""
+    """Return all models, then all architectures."""
     models = _table()
     return (*models, *dict.fromkeys(gpu.arch for gpu in models.values()))
 
 
 def gpu(name: str) -> Gpu:
-    """The GPU of a model (`h200`), an architecture (`sm_90`) or a device name (`NVIDIA A100-SXM4-80GB`).
+    """Return the GPU of a model (`h200`), an architecture (`sm_90`) or a device name (`NVIDIA A100-SXM4-80GB`).
 
     Raises UnknownGpu, a ValueError, with the names that are known.
     """

@@ -1,4 +1,4 @@
-"""Limits of CUDA that all GPUs share, for kernels where no GPU is named."""
+"""Limits of CUDA common to all GPUs, for kernels without a named GPU."""
 
 STATIC_SHARED_LIMIT = 48 * 1024
 """Bytes of shared memory that a block may have without asking at its launch: all that static arrays can use."""

@@ -8,7 +8,7 @@ from tilefuse.targets.gpus import Gpu
 
 
 class OccupancyError(ValueError):
-    """A block that does not fit on an SM at all. `limits` has one sentence for each exceeded limit."""
+    """Error: a block does not fit on an SM at all. `limits` has one sentence for each exceeded limit."""
 
     def __init__(self, gpu: Gpu, limits: tuple[str, ...]) -> None:
         super().__init__(f"the block does not fit on {gpu.name} ({gpu.arch}): {'; '.join(limits)}")
@@ -27,7 +27,7 @@ class Occupancy:
 
 
 def occupancy(gpu: Gpu, threads: int, registers_per_thread: int, shared_bytes: int) -> Occupancy:
-    """Blocks per SM for blocks of `threads` threads with `shared_bytes` of shared memory, static and dynamic.
+    """Compute the occupancy for blocks of `threads` threads and `shared_bytes` of shared memory, static plus dynamic.
 
     `shared_bytes` is what the kernel asks for; what the system reserves is added here. Assumes the largest
     share of the SM's memory for shared memory. Raises OccupancyError if not even one block fits.
@@ -47,7 +47,7 @@ def occupancy(gpu: Gpu, threads: int, registers_per_thread: int, shared_bytes: i
 
 
 def exceeded_limits(gpu: Gpu, threads: int, registers_per_thread: int, shared_bytes: int) -> tuple[str, ...]:
-    """One sentence for each limit of a block that is exceeded; none if it can be launched."""
+    """Return one sentence for each limit that a block exceeds; none if it can be launched."""
     found: list[str] = []
     if not 1 <= threads <= gpu.max_threads_per_block:
         found.append(f"{threads} threads, where a block has 1 to {gpu.max_threads_per_block}")
@@ -76,7 +76,7 @@ def _registers_of_warp(gpu: Gpu, registers_per_thread: int) -> int:
 
 
 def _warps_with_registers(gpu: Gpu, registers_per_thread: int) -> int:
-    """Warps that the register files of an SM hold, each partition on its own."""
+    """Return the warps that the register files of an SM hold, each partition on its own."""
     per_warp = max(_registers_of_warp(gpu, registers_per_thread), gpu.register_unit)
     return gpu.registers_per_sm // gpu.partitions // per_warp * gpu.partitions
 

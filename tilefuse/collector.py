@@ -1,4 +1,4 @@
-"""Python's cycle collector, switched off where it only costs.
+"""Control of Python's cycle collector, which costs time where little is freed.
 
 Importing and compiling make hundreds of thousands of objects that stay in use, and the collector visits them all
 again and again: 30 ms of the imports, and a tenth of the time of a long chain.
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_off() -> Iterator[None]:
-    """Inside, reference counts alone free memory. Also a decorator; blocks may nest."""
+    """Disable the cycle collector inside; reference counts still free memory. Also a decorator; blocks may nest."""
     enabled = gc.isenabled()
     gc.disable()
     try:

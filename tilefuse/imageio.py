@@ -1,4 +1,4 @@
-"""`imread` and `imwrite` over the package imageio, for pictures as [c, y, x]: the names of `halide.imageio`."""
+"""`imread` and `imwrite` over the package imageio, for pictures as [c, y, x]; named as in `halide.imageio`."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ CHANNELS = (1, 2, 3, 4)
 
 
 def is_interleaved(image: Any) -> bool:
-    """Whether an array of three axes has the channels of a pixel side by side, last."""
+    """Whether an array of three axes has the channels of a pixel adjacent, last."""
     array = np.asarray(image)
     return array.ndim == 3 and array.strides[2] == array.itemsize and array.shape[2] in CHANNELS
 
 
 def copy_to_planar(image: Any) -> np.ndarray:
-    """An interleaved picture as a new array [c, y, x]; any other as it is."""
+    """Copy an interleaved picture to a new array [c, y, x]; return any other unchanged."""
     array = np.asarray(image)
     return np.ascontiguousarray(np.moveaxis(array, 2, 0)) if is_interleaved(array) else array
 
 
 def copy_to_interleaved(image: Any) -> np.ndarray:
-    """A picture [c, y, x] as a new array [y, x, c]; any other as it is."""
+    """Copy a picture [c, y, x] to a new array [y, x, c]; return any other unchanged."""
     array = np.asarray(image)
     if array.ndim == 3 and not is_interleaved(array):
         return np.ascontiguousarray(np.moveaxis(array, 0, 2))
@@ -30,7 +30,7 @@ def copy_to_interleaved(image: Any) -> np.ndarray:
 
 
 def imread(uri: Any, format: str | None = None, **options: Any) -> np.ndarray:
-    """The picture of a file, a colour picture as [c, y, x]. `options` are imageio's."""
+    """Read a picture file, a colour picture as [c, y, x]. `options` are imageio's."""
     return copy_to_planar(_imageio().imread(uri, format, **options))
 
 

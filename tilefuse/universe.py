@@ -1,4 +1,4 @@
-"""The one table of dialects, passes and targets that tools and Python code see.
+"""The table of all dialects, passes and targets for tools and Python code.
 
 To add a pass: write `passes/<name>.py` and add a row here. A package outside tilefuse adds its own rows
 through the `xdsl.universe` entry point.

@@ -1,4 +1,4 @@
-"""tilefuse-calibrate: fit the cost model to this machine's GPU or CPU, so that its own numbers choose schedules."""
+"""tilefuse-calibrate: fit the cost model to this machine's GPU or CPU."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ KEPT = 0.7
 
 
 class NoBetter(Exception):
-    """Fitted constants predict other schedules worse than the old constants do; with the report."""
+    """Error, with the report: fitted constants predict other schedules worse than the old constants."""
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(
         prog="tilefuse-calibrate",
         description="Measure schedules of the examples on this GPU, fit the constants of the cost model to them, and "
@@ -53,7 +53,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def measured(options: argparse.Namespace, target: str) -> dict[str, Any]:
-    """Times of drawn warp tiles on this machine's GPU; prints its progress, and failures."""
+    """Measure drawn warp tiles on this machine's GPU; print progress and failures."""
     subjects = [Subject(name) for name in (QUICK if options.quick else PIPELINES)]
     results: dict[str, Any] = {"seed": options.seed, "cases": {}}
     if not options.dry:
@@ -69,7 +69,7 @@ def measured(options: argparse.Namespace, target: str) -> dict[str, Any]:
 
 
 def calibrate(results: dict[str, Any], target: str, options: argparse.Namespace) -> tuple[Calibration, str]:
-    """Constants fitted to all that was measured, and the report on them.
+    """Fit constants to all measurements; return them and the report.
 
     PipelineError if there is nothing to fit to; NoBetter if what was fitted predicts others worse than before.
     """
@@ -102,7 +102,7 @@ def calibrate(results: dict[str, Any], target: str, options: argparse.Namespace)
 
 
 def changed(before: fitting.Quality, after: fitting.Quality) -> str:
-    """Both, in words."""
+    """Describe the change of both."""
     text = (
         f"error {before.error:.3f} before, {after.error:.3f} after; the choice loses {100 * before.loss:.1f} % before, "
     )
@@ -113,7 +113,7 @@ def changed(before: fitting.Quality, after: fitting.Quality) -> str:
 
 
 def measure_and_fit(options: argparse.Namespace) -> int:
-    """Measure or read, fit, write, report."""
+    """Measure or read, fit, write, and report."""
     if options.cpu:
         return run_cpu(options)
     if options.source is not None:
@@ -157,7 +157,7 @@ def run_cpu(options: argparse.Namespace) -> int:
 
 
 def write_constants(output: Path, text: str) -> None:
-    """Write a file of constants. PipelineError if it cannot be written."""
+    """Write a file of constants. Raises PipelineError if it cannot be written."""
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(text)
@@ -167,7 +167,7 @@ def write_constants(output: Path, text: str) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the tool; gives the exit status: 0, 1 if a dry run failed or nothing better was found, 2 after an error."""
+    """Run the tool; return the exit status: 0, 1 for a failed dry run or no improvement, 2 after an error."""
     from tilefuse.runtime.errors import TargetError
 
     options = parse(argv)

@@ -1,4 +1,4 @@
-"""Display of errors by the tools: one line that says where, the source line with a caret, then notes."""
+"""Error display of the tools: a located message, the source line with a caret, then notes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tilefuse.dialects.parsing import LocatedParser, parse_error, parse_module
 
 
 class InternalError(PipelineError):
-    """A pass or target failed in a way that it does not explain itself: a defect, not the user's mistake."""
+    """A pass or target failed without an explanation of its own: a defect, not the user's mistake."""
 
 
 def diagnosed(error: Exception, doing: str) -> PipelineError:
-    """`error` as a located error; one that is no diagnostic becomes an InternalError with `doing` in its text."""
+    """Convert `error` to a located error; an unexpected one becomes an InternalError with `doing` in its text."""
     match error:
         case PipelineError():
             return error
@@ -32,7 +32,7 @@ def diagnosed(error: Exception, doing: str) -> PipelineError:
 
 
 def render(error: PipelineError, sources: Mapping[str, str], fallback_file: str) -> str:
-    """The text for a person: `file:line:col: error: ...`, source line, caret, `note: ...` lines.
+    """Format as `file:line:col: error: ...`, source line, caret, and `note: ...` lines.
 
     `sources` maps file names to text already in memory; other files are read if they exist. An error without
     a place names `fallback_file`.

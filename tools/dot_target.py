@@ -27,7 +27,7 @@ class DotTarget(Target):
     kernels: bool = False
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        """Write the graphs to `output`; raises PipelineError for a module without a pipeline."""
+        """Write the graphs to `output`; PipelineError for a module without a pipeline."""
         pipelines = [op for op in module.body.block.ops if isinstance(op, PipelineOp)]
         if not pipelines:
             raise PipelineError("no pipeline to draw: the module has no img.pipeline", module)

@@ -1,4 +1,4 @@
-"""`--verify-diagnostics`: `// expected-error {{text}}` comments matched against the errors that were given.
+"""`--verify-diagnostics`: match `// expected-error {{text}}` comments against the errors that occurred.
 
 The text must be part of the message, and the error must be on the comment's line, or where `@+1`, `@-1`,
 `@below`, `@above` says; `@unknown` stands for an error without a place. `expected-error-re` takes a
@@ -29,7 +29,7 @@ class Expectation:
     position: SourcePosition
 
     def matches(self, error: PipelineError) -> bool:
-        """Whether `error` is the one meant."""
+        """Whether `error` matches."""
         line = error.position.line if error.position else None
         if line != self.line:
             return False
@@ -37,7 +37,7 @@ class Expectation:
 
 
 def parse_expectations(text: str, filename: str) -> list[Expectation]:
-    """All expectations in `text`; lines count from its beginning. Raises PipelineError for other kinds."""
+    """Parse all expectations in `text`; lines count from its beginning. PipelineError for other kinds."""
     lines = text.split("\n")
     found = []
     for number, line in enumerate(lines, 1):
@@ -68,7 +68,7 @@ def _target_line(where: str | None, number: int, lines: Sequence[str]) -> int | 
 
 
 def check_expectations(expectations: Sequence[Expectation], errors: Sequence[PipelineError]) -> list[PipelineError]:
-    """Compare errors with expectations; return errors that nothing expected, and expectations that nothing met."""
+    """Match errors with expectations; return unexpected errors and unmet expectations."""
     open_ones = list(expectations)
     wrong = []
     for error in errors:

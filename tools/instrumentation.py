@@ -1,4 +1,4 @@
-"""Instrumentation between passes: printing the IR, and timing."""
+"""Instrumentation between passes: IR dumps and timing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xdsl.printer import Printer
 
 @dataclass
 class Dumps:
-    """Passes that the IR is printed before and after; None means all of them."""
+    """The passes before and after which the IR is printed; None means all."""
 
     before: Collection[str] | None = ()
     after: Collection[str] | None = ()
@@ -22,12 +22,12 @@ class Dumps:
     print_debuginfo: bool = False
 
     def dump_before(self, name: str, module: ModuleOp) -> None:
-        """Print `module` to stderr before pass `name` if the options say so."""
+        """Print `module` to stderr before pass `name` if requested."""
         if self.before is None or name in self.before:
             self._dump("before", name, module)
 
     def dump_after(self, name: str, module: ModuleOp) -> None:
-        """Print `module` to stderr after pass `name` if the options say so."""
+        """Print `module` to stderr after pass `name` if requested."""
         if self.after is None or name in self.after:
             self._dump("after", name, module)
 
@@ -44,13 +44,13 @@ class Dumps:
 
 @dataclass
 class Timing:
-    """Seconds per step, in the order in which the steps first ran; a step that runs again adds up."""
+    """Seconds per step, in order of first occurrence; repeated steps accumulate."""
 
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def measure(self, step: str) -> Iterator[None]:
-        """Add the time of the `with` block to `step`; its place in the table is where it first began."""
+        """Add the time of the `with` block to `step`."""
         self.seconds.setdefault(step, 0.0)
         start = time.perf_counter()
         try:
@@ -59,7 +59,7 @@ class Timing:
             self.seconds[step] += time.perf_counter() - start
 
     def table(self) -> str:
-        """One line per step, milliseconds and share, and the total."""
+        """Format one line per step, milliseconds and share, and the total."""
         total = sum(self.seconds.values())
         rows = [*self.seconds.items(), ("total", total)]
         width = max(len(name) for name, _ in rows)

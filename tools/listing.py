@@ -1,4 +1,4 @@
-"""`--list-passes`: each pass with its first docstring line, its options, and the text below each of these."""
+"""`--list-passes`: each pass with its first docstring line, its options, and their descriptions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tilefuse.passes.pipeline_text import describe_options, load_row
 
 
 def list_passes(available: Mapping[str, Callable[[], type[ModulePass]]]) -> str:
-    """The passes of tilefuse and of plug-ins in full; of xDSL's own only the names, to load none of them."""
+    """List the passes of tilefuse and of plug-ins in full, but xDSL's by name alone, so that none is loaded."""
     lines = []
     for name in sorted(available.keys() - XDSL_UNIVERSE.all_passes.keys()):
         kind = load_row(f"pass '{name}'", available[name])
@@ -32,7 +32,7 @@ def list_passes(available: Mapping[str, Callable[[], type[ModulePass]]]) -> str:
 
 
 def option_texts(kind: type[ModulePass]) -> dict[str, str]:
-    """The string below each field of a pass, by the field's name; none where the source is not at hand."""
+    """Return the docstring below each field of a pass, by field name; none if the source is not available."""
     try:
         (body,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     except (OSError, TypeError, SyntaxError):
@@ -47,7 +47,7 @@ def option_texts(kind: type[ModulePass]) -> dict[str, str]:
 
 
 def summary(kind: type[ModulePass]) -> str:
-    """The first docstring line of a pass, or of its module if the class has none of its own."""
+    """Return the first docstring line of a pass, or of its module if the class has none."""
     text = kind.__dict__.get("__doc__") or ""
     # A dataclass without a docstring is given its signature as one.
     if not text or text.startswith(f"{kind.__name__}("):

@@ -38,7 +38,7 @@ class PipelineOpt(xDSLOptMain):
     version_format: ClassVar[str] = "pipeline-opt of tilefuse, with xDSL {xdsl_version}"
 
     def __init__(self, args: Sequence[str] | None, sources: dict[str, str]):
-        """`sources` is filled with the texts that errors point into."""
+        """Parse the command line; `sources` is filled with the texts that errors point into."""
         self.timing = Timing()
         self.sources = sources
         super().__init__("Run passes on the IR of an image pipeline, or print it as CUDA or C.", args)
@@ -115,7 +115,7 @@ class PipelineOpt(xDSLOptMain):
         add("--traceback", action="store_true", help="show where in the compiler an error was raised")
 
     def _target(self, text: str) -> str:
-        """Check a target and its options; gives the canonical text of it."""
+        """Check a target and its options; return its canonical text."""
         self.sources["--target"] = text
         specs = parse_specs(text, "--target")
         if len(specs) != 1:
@@ -152,7 +152,7 @@ class PipelineOpt(xDSLOptMain):
         return "<stdin>" if path in (None, "-") else str(path)
 
     def run(self) -> int:
-        """Process the input; gives the exit status."""
+        """Process the input; return the exit status."""
         if self.args.list_passes:
             print(list_passes(self.available_passes))
             return 0
@@ -215,7 +215,7 @@ class PipelineOpt(xDSLOptMain):
         return chunks
 
     def _process(self, chunk: str) -> tuple[list[str], list[PipelineError]]:
-        """Parse, run the passes and print one chunk; gives the output, and the error if there was one."""
+        """Parse, transform and print one chunk; return the output, and the error if there was one."""
         doing = "the parser"
         try:
             with self.timing.measure("parse"):
@@ -250,7 +250,7 @@ class PipelineOpt(xDSLOptMain):
             return [], [problem]
 
     def _unexpected(self, chunk: str, errors: list[PipelineError]) -> list[PipelineError]:
-        """Differences between the errors of a chunk and its expected-error comments; a defect always counts."""
+        """Return mismatches between a chunk's errors and its expected-error comments; a defect always counts."""
         defects = [e for e in errors if isinstance(e, InternalError)]
         given = [e for e in errors if not isinstance(e, InternalError)]
         try:
@@ -275,7 +275,7 @@ def _usage_error(message: str) -> NoReturn:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the tool; gives the exit status: 0, or 1 after an error on stderr."""
+    """Run the tool; return the exit status: 0, or 1 after an error on stderr."""
     sources: dict[str, str] = {}
     try:
         return PipelineOpt(args, sources).run()

@@ -1,4 +1,4 @@
-"""`-t cuda` and `-t c`: print the kernels of a module, with the options to compile them as a first line."""
+"""`-t cuda` and `-t c`: print the kernels of a module, with the compile options as first line."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class CTarget(Target):
 
 
 def _check_kernels(module: ModuleOp) -> None:
-    """PipelineError if a module has no function: a printer would give a file without kernels."""
+    """Raise PipelineError if a module has no function: it would print no kernel."""
     if not any(isinstance(op, func.FuncOp) for op in module.body.block.ops):
         names = ",".join(p.name for p in lowering_passes(warps=True))
         raise PipelineError(

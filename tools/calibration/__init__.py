@@ -1,1 +1,1 @@
-"""Measuring schedules on a GPU, and fitting the cost model's constants to the times."""
+"""Measurement of schedules on a GPU, and fitting of the cost model's constants."""

@@ -1,4 +1,4 @@
-"""Measuring this machine's CPU: the rates of a row of `targets/cpus.toml`."""
+"""Measurement of this machine's CPU: the rates of a row of `targets/cpus.toml`."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ double start(int threads, int repeat) {
 
 
 def measured_cpu(repeat: int) -> Cpu:
-    """This machine's CPU with the rates that it has; the least of so many times counts."""
+    """Measure this machine's CPU; the best of `repeats` counts."""
     cpu = host_cpu()
     library = load_library(SOURCE, strict_float=False)
     for name in ("copy", "box", "chain", "start"):
@@ -110,5 +110,5 @@ def measured_cpu(repeat: int) -> Cpu:
 
 
 def rates_text(cpu: Cpu, origin: str) -> str:
-    """The file that gives these rates, with a comment that says where they come from."""
+    """Format these rates as a file, with a comment that says where they come from."""
     return "\n".join([f"# {origin}", *(f"{name} = {getattr(cpu, name):.4g}" for name in RATES)]) + "\n"

@@ -1,4 +1,4 @@
-"""A pass in the place of `tile`: schedules drawn from the candidates of the search, with their cost."""
+"""A pass in place of `tile`: draws schedules from the candidates of the search, and records their cost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CALIBRATED_KINDS = ("block_tile", "warp_tile", "warp_exchange")
 
 @dataclass(frozen=True)
 class Drawing:
-    """Drawn schedules of all groups; like groups get like ones."""
+    """Drawn schedules of all groups; like groups get like schedules."""
 
     kind: str = ""
     """One of CALIBRATED_KINDS, where a group has such a schedule."""
@@ -37,7 +37,7 @@ class Drawing:
 
 
 def kind_of(candidate: Candidate) -> str:
-    """The kind of a candidate, one of CALIBRATED_KINDS."""
+    """Return the kind of a candidate, one of CALIBRATED_KINDS."""
     if candidate.shape == CALIBRATED_KINDS[0]:
         return CALIBRATED_KINDS[0]
     return CALIBRATED_KINDS[2] if candidate.exchanges else CALIBRATED_KINDS[1]
@@ -46,7 +46,7 @@ def kind_of(candidate: Candidate) -> str:
 def compared(
     group: GroupOp, model: PipelineModel, on: Machine, sizes: Sequence[tuple[int, int]]
 ) -> list[tuple[Candidate, list[float]]]:
-    """The search's schedules of a group, each with microseconds at every size."""
+    """Return the searched schedules of a group, each with microseconds at every size."""
     found: dict[Any, tuple[Candidate, list[float]]] = {}
     for size in sizes:
         for c in schedules(GroupFacts.of(group, model, size), on):
@@ -57,7 +57,7 @@ def compared(
 
 @dataclass(frozen=True)
 class Draw(ModulePass):
-    """Give every group the schedule that `drawing` says, and remember its cost."""
+    """Give every group the schedule chosen by `drawing`, and record its cost."""
 
     name = "draw"
 
@@ -94,12 +94,12 @@ class Draw(ModulePass):
 
 
 def passes_with_draw(target: str, draw: Draw) -> list[ModulePass]:
-    """The standard passes, with the drawn schedules for `tile`'s."""
+    """Return the standard passes, with drawn schedules in place of `tile`."""
     return [draw if isinstance(p, Tile) else p for p in standard_passes(target)]
 
 
 def kinds_in(module: ModuleOp, target: str, sizes: tuple[tuple[int, int], ...]) -> list[str]:
-    """The kinds of schedule that the search compares for any group of a pipeline."""
+    """Return the kinds of schedule that the search compares for any group of a pipeline."""
     from tilefuse.passes.pipeline import run_passes
 
     before = [p for p in standard_passes(target)]

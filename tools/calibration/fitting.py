@@ -1,4 +1,4 @@
-"""Fitting the constants of the cost of warp tiles to measured times."""
+"""Fit of the warp-tile cost constants to measured times."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Key = tuple[str, tuple[int, ...], tuple[int, ...], int]
 
 @dataclasses.dataclass(frozen=True)
 class Example:
-    """A pipeline of one kernel, and its measured microseconds per size of EXTENTS."""
+    """A one-kernel pipeline, and its measured microseconds per size of EXTENTS."""
 
     name: str
     grouped: Grouped
@@ -61,7 +61,7 @@ class TimedSchedule(NamedTuple):
 
 
 class Timed(NamedTuple):
-    """One schedule at one size: its features, and its time."""
+    """Features and time of one schedule at one size."""
 
     example: str
     size: int
@@ -71,7 +71,7 @@ class Timed(NamedTuple):
 
 
 class Quality(NamedTuple):
-    """Agreement of predictions and measurements."""
+    """Agreement of predictions with measurements."""
 
     error: float
     """Weighted root mean square of log(predicted / measured)."""
@@ -83,7 +83,7 @@ class Quality(NamedTuple):
 
 
 def read_examples(results: Mapping[str, Any], target: str) -> list[Example]:
-    """The warp tiles of PIPELINES in results as `measuring` and benchmarks/cost_model.py write them."""
+    """Read the warp tiles of PIPELINES from results of `measuring` and benchmarks/cost_model.py."""
     found = []
     for name, case in results.get("cases", {}).items():
         measured = {
@@ -99,7 +99,7 @@ def read_examples(results: Mapping[str, Any], target: str) -> list[Example]:
 
 
 def timed(examples: Sequence[Example], on: Machine) -> list[Timed]:
-    """All measured schedules that the search for `on` compares; their features do not depend on FITTED."""
+    """Return all measured schedules that the search for `on` compares; their features do not depend on FITTED."""
     found = []
     for e in examples:
         for i, size in enumerate(EXTENTS):
@@ -113,12 +113,12 @@ def timed(examples: Sequence[Example], on: Machine) -> list[Timed]:
 
 
 def predicted(schedules: Sequence[Timed], on: Machine) -> list[TimedSchedule]:
-    """Their predicted and measured times."""
+    """Return the predicted and measured times."""
     return [TimedSchedule(t.example, t.size, predict(t.work, on), t.measured, t.weight) for t in schedules]
 
 
 def points(examples: Sequence[Example], on: Machine) -> list[TimedSchedule]:
-    """Predicted and measured times of all schedules that the search for `on` compares."""
+    """Return predicted and measured times of all schedules that the search for `on` compares."""
     return predicted(timed(examples, on), on)
 
 
@@ -142,7 +142,7 @@ def _loss(found: Sequence[TimedSchedule]) -> float:
 
 
 def spearman(a: Sequence[float], b: Sequence[float]) -> float:
-    """Rank correlation; nan for fewer than three points, or if all of one side are equal."""
+    """Compute the rank correlation; nan for fewer than three points, or if all of one side are equal."""
     if len(a) < 3 or len(set(a)) == 1 or len(set(b)) == 1:
         return math.nan
 
@@ -154,12 +154,12 @@ def spearman(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def with_constants(on: Machine, constants: Calibration) -> Machine:
-    """The machine, with other constants of the cost model."""
+    """Return the machine with other constants of the cost model."""
     return dataclasses.replace(on, calibration=constants)
 
 
 def fit(examples: Sequence[Example], on: Machine, start: Calibration, seconds: float, seed: int) -> Calibration:
-    """The constants around the ones of `on` with the least error, and loss of the choice, that a search finds."""
+    """Search for constants, starting from the ones of `on`, of least error and least loss of the chosen schedule."""
 
     known = timed(examples, on)
 
@@ -173,7 +173,7 @@ def fit(examples: Sequence[Example], on: Machine, start: Calibration, seconds: f
 def search(
     around: Calibration, start: Calibration, score: Callable[[Calibration], float], seconds: float, seed: int
 ) -> Calibration:
-    """Random steps of one to three constants from `start`; steps that lower the score are kept."""
+    """Take random steps of one to three constants from `start`; keep steps that lower the score."""
     random, deadline = Random(seed), time.monotonic() + seconds
     best, least = start, score(start)
     while time.monotonic() < deadline:

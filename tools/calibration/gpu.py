@@ -1,4 +1,4 @@
-"""Timing on the GPU. CuPy is imported by the functions that need it."""
+"""GPU timing. CuPy is imported by the functions that need it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ L2_SETS = 8
 
 
 def cupy_graph_us(calls: Sequence[Callable[[], Any]], repeat: int) -> float:
-    """Median device time of a call in microseconds: `calls` in one CUDA graph, launched `repeat` times."""
+    """Measure the median device time of a call in microseconds: `calls` in one CUDA graph, launched `repeat` times."""
     import cupy
 
     stream = cupy.cuda.Stream(non_blocking=True)
@@ -42,7 +42,7 @@ def cupy_graph_us(calls: Sequence[Callable[[], Any]], repeat: int) -> float:
 
 
 def poison(array: Any) -> None:
-    """Fill an array of CuPy with bytes of ones: NaN, or the largest integer."""
+    """Fill a CuPy array with bytes of ones: NaN, or the largest integer."""
     array.data.memset_async(0xFF, array.nbytes)
 
 
@@ -59,7 +59,7 @@ def is_usable() -> bool:
 
 
 def facts() -> dict[str, Any]:
-    """GPU, driver and versions."""
+    """Return GPU, driver and versions."""
     import cupy
 
     runtime = cupy.cuda.runtime
@@ -72,7 +72,7 @@ def facts() -> dict[str, Any]:
 
 
 def environment() -> dict[str, Any]:
-    """Describe the GPU, and when, with which tilefuse and Python it was measured."""
+    """Describe the GPU, the date, and the versions of tilefuse and Python."""
     try:
         tilefuse = version("tilefuse")
     except PackageNotFoundError:  # run from its folder

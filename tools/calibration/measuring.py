@@ -1,4 +1,4 @@
-"""Measuring drawn schedules of pipelines: compiled in many processes, timed in one at a time."""
+"""Measurement of drawn schedules: compiled in many processes, timed in one at a time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEXT_BEST = 3
 
 
 class Measurable(Protocol):
-    """A pipeline, pictures for it, and when two results of it differ. Sent to other processes."""
+    """A pipeline, its pictures, and a test that two results differ. Sent to other processes."""
 
     @property
     def name(self) -> str: ...
@@ -40,7 +40,7 @@ class Measurable(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """One pipeline, and which of its schedules to measure."""
+    """One pipeline, and the schedules to measure."""
 
     subject: Measurable
     count: int
@@ -66,7 +66,7 @@ def tasks(
 
 
 def drawings(task: Task) -> list[Drawing]:
-    """The model's choice at each size, its next choices, and random ones of every kind in equal parts."""
+    """Return drawings: the model's choice at each size, its next choices, and random ones of every kind alike."""
     kinds = [k for k in kinds_in(task.subject.module(), task.target, EXTENTS) if k in task.kinds]
     random = Random(f"{task.seed} {task.subject.name}")
     found = []
@@ -80,7 +80,7 @@ def drawings(task: Task) -> list[Drawing]:
 
 
 def measure(task: Task) -> dict[str, Any]:
-    """Rows of one pipeline: drawn schedule, predicted and measured microseconds per size.
+    """Measure one pipeline: rows of drawn schedule, predicted and measured microseconds per size.
 
     `compiled`, on request: the same of what the compiler makes of it for each size, as its user has it. Drawn
     schedules prefetch no lines, which depends on the size.
@@ -136,7 +136,7 @@ def measure(task: Task) -> dict[str, Any]:
 
 
 def _as_compiled(task: Task, arrays: dict[str, Any], reference: Any, name: str) -> tuple[dict[str, Any], Any]:
-    """A row of one size, and the reference: the first program's results for small pictures."""
+    """Return the row of one size, and the reference: the first program's results for small pictures."""
     predict = predicted.Predict(task.target, SIZES[name])
     program = _compile(task, predicted.passes_with_prediction(predict))
     row: dict[str, Any] = {}
@@ -173,7 +173,7 @@ def _time(task: Task, program: Any, arrays: dict[str, Any], reference: Any, row:
 
 
 def _checked(task: Task, arrays: dict[str, Any], reference: Any, row: dict[str, Any]) -> Any:
-    """Say in a row whether the small result differs from the reference; without one, it is the reference."""
+    """Record in a row whether the small result differs from the reference; without one, it is the reference."""
     got = arrays["small"][1][0].get()
     reference = got if reference is None else reference
     row["wrong"] = task.subject.differs(got, reference)
@@ -181,7 +181,7 @@ def _checked(task: Task, arrays: dict[str, Any], reference: Any, row: dict[str, 
 
 
 def _time_at(task: Task, program: Any, arrays: dict[str, Any], name: str) -> float:
-    """Microseconds of a call at one size, whose inputs and outputs are in `arrays`."""
+    """Measure the microseconds of a call at one size, with inputs and outputs in `arrays`."""
     import cupy
 
     sets = gpu.L2_SETS if name == "small" else 1
@@ -206,7 +206,7 @@ def reason(error: BaseException) -> str:
 
 
 def said(task: Task, entry: dict[str, Any]) -> str:
-    """A line on the result of a task, and its first errors."""
+    """Format the result of a task and its first errors as a line."""
     wrong = sum(bool(r.get("wrong")) for r in _measured(entry))
     text = (
         f"{task.subject.name}: {len(entry['rows'])} schedules, {entry['changed']} made smaller, {wrong} wrong, "
@@ -217,7 +217,7 @@ def said(task: Task, entry: dict[str, Any]) -> str:
 
 
 def is_sound(entry: dict[str, Any]) -> bool:
-    """Whether all of its schedules ran, and rightly."""
+    """Whether all its schedules ran correctly."""
     return not (entry.get("error") or entry["failed"] or any(r.get("wrong") for r in _measured(entry)))
 
 
@@ -226,7 +226,7 @@ def _measured(entry: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def run_tasks(given: Sequence[Task], workers_count: int) -> Any:
-    """(task, entry) as they are done; an entry has all keys, also of a process that died."""
+    """Yield (task, entry) in order of completion; an entry has all keys, even after a crash."""
     for task, entry in workers.each(measure, given, workers_count):
         yield task, {**_empty(), **entry}
 

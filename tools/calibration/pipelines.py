@@ -1,4 +1,4 @@
-"""The examples that calibration measures: their text comes with the package."""
+"""The example pipelines of calibration, whose text is part of the package."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ CHANNELS = 3
 
 @dataclass(frozen=True)
 class Subject:
-    """Pipeline of PIPELINES, and pictures for it."""
+    """A pipeline of PIPELINES, and its pictures."""
 
     name: str
 
     def module(self) -> ModuleOp:
-        """The algorithm."""
+        """Return the algorithm."""
         path = Path(tilefuse.__file__).parent / "examples" / PIPELINES[self.name]
         return parse_module(path.read_text(), path.name)
 
     def pictures(self, width: int, height: int, seed: int) -> list[np.ndarray]:
-        """One array per input, random."""
+        """Return one random array per input."""
         random = np.random.default_rng(seed)
         made = []
         for op in [op for op in find_pipeline(self.module()).body.block.ops if isinstance(op, InputOp)]:
@@ -62,7 +62,7 @@ class Subject:
         return made
 
     def differs(self, got: np.ndarray, expected: np.ndarray) -> str | None:
-        """Why another schedule's result is wrong; floats are contracted differently, and compared with thresholds."""
+        """Explain why another schedule's result is wrong, or None; floats are compared with a tolerance."""
         if got.dtype.kind != "f":
             wrong = int(np.count_nonzero(got != expected))
             return f"{wrong} of {got.size} pixels differ" if wrong else None
@@ -73,19 +73,19 @@ class Subject:
 
 @dataclass
 class Grouped:
-    """A pipeline that is one kernel, as the search for a schedule sees it."""
+    """A one-kernel pipeline, as the schedule search sees it."""
 
     model: PipelineModel
     members: Sequence[int]
     output: int
 
     def facts(self, extent: Sequence[int]) -> GroupFacts:
-        """Return the facts of the group for a size of picture, x first."""
+        """Return the facts of the group for a picture size, x first."""
         return GroupFacts(self.model, self.members, self.output, extent)
 
 
 def grouped(module: ModuleOp, target: str) -> Grouped | None:
-    """The pipeline after `group-stages`, for arrays that lie as usual; None if it is not one kernel."""
+    """Return the pipeline after `group-stages`, for usual array layouts; None if it has several kernels."""
     pipeline = find_pipeline(module)
     give_outputs_stages(pipeline)
     specs = likely_specs(pipeline, Signature(pipeline))

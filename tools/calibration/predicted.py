@@ -1,4 +1,4 @@
-"""A pass behind `tile`: the predicted time of the schedules that it has chosen."""
+"""A pass after `tile`: sums the predicted time of the chosen schedules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tilefuse.tools.calibration.drawn import CALIBRATED_KINDS, kind_of
 
 @dataclass(frozen=True)
 class Predict(ModulePass):
-    """Add up the predicted time of the kernels, and change nothing."""
+    """Sum the predicted time of the kernels, without changing them."""
 
     name = "predict"
 
@@ -55,7 +55,7 @@ class Predict(ModulePass):
 
 
 def passes_with_prediction(predict: Predict) -> list[ModulePass]:
-    """The standard passes, and behind `tile` the pass that adds up the predicted time."""
+    """Return the standard passes, with the summing pass after `tile`."""
     passes = standard_passes(predict.target, extent=predict.extent)
     behind = next(i for i, p in enumerate(passes) if isinstance(p, Tile)) + 1
     return [*passes[:behind], predict, *passes[behind:]]

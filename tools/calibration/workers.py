@@ -1,4 +1,4 @@
-"""Compile in many processes, measure in one at a time."""
+"""Worker processes: many compile, one at a time measures."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def _start(lock: AbstractContextManager[Any]) -> None:
 
 
 def turn() -> AbstractContextManager[Any]:
-    """Held by the one process that uses the GPU."""
+    """Lock of the one process that uses the GPU."""
     return _turn
 
 
 def default_workers() -> int:
-    """Count the workers: one per core, 12 at most; each has a CUDA context of its own."""
+    """Return the number of workers: one per core, 12 at most; each has its own CUDA context."""
     return max(1, min(12, os.cpu_count() or 1))
 
 
 def add_options(parser: argparse.ArgumentParser, what: str, count: int, seconds: float) -> None:
-    """The options of a tool that measures `count` of `what` in at most `seconds`."""
+    """Add the options of a tool that measures `count` of `what` in at most `seconds`."""
     parser.add_argument("--count", type=at_least_one, default=count, help=f"{what} (default {count})")
     parser.add_argument("--seconds", type=float, default=seconds, help=f"begin none after (default {seconds:g})")
     parser.add_argument("--seed", type=int, default=0, help="of what is random (default 0)")
@@ -42,7 +42,7 @@ def add_options(parser: argparse.ArgumentParser, what: str, count: int, seconds:
 
 
 def at_least_one(text: str) -> int:
-    """A number of things, for argparse."""
+    """Parse a number of at least 1, for argparse."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"it is 1 at least, not {text}")
     return int(text)
@@ -51,7 +51,7 @@ def at_least_one(text: str) -> int:
 def each(
     function: Callable[[Any], dict[str, Any]], tasks: Sequence[Any], workers: int
 ) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """(task, result of `function`), as they are done; `{"error": ...}` for a task whose process died."""
+    """Yield (task, result of `function`) in order of completion; `{"error": ...}` if its process died."""
     context = multiprocessing.get_context("spawn")  # a CUDA context does not survive a fork
     with ProcessPoolExecutor(
         min(workers, len(tasks)), mp_context=context, initializer=_start, initargs=(context.Lock(),)
@@ -65,5 +65,5 @@ def each(
 
 
 def remaining(deadline: float) -> float:
-    """Seconds until `deadline`, of `time.time()`."""
+    """Return the seconds until `deadline`, of `time.time()`."""
     return deadline - time.time()
