@@ -89,8 +89,7 @@ class _LatticeIdentities(RewritePattern):
 
 @dataclass(frozen=True)
 class CanonicalizeStages(ModulePass):
-    """Apply all canonicalization patterns and identities of integers, but skip those that would overflow a float
-    constant."""
+    """Apply all canonicalization patterns and identities of integers, but leave floats that overflow to run time."""
 
     name = "canonicalize-stages"
 
