@@ -36,7 +36,7 @@ def is_overwritten(function: SSAValue, needed: Mapping[SSAValue, Box], sizes: Ca
         users = [use.operation for use in function.uses]
         update = users[0] if len(users) == 1 else None
         group = update.parent_op() if isinstance(update, UpdateOp) else None
-        if not isinstance(update, UpdateOp) or not isinstance(group, GroupOp) or group.beside:
+        if not isinstance(update, UpdateOp) or not isinstance(group, GroupOp) or group.beside or group.earlier:
             return False
         number = list(update.olds).index(function)
         function = group.funcs[number]

@@ -98,6 +98,8 @@ class ExecutionModel(ABC):
     """Whether a kernel may store several stages of its group (`KernelPlan.stored`); else only the anchor."""
     computes_beside: ClassVar[bool] = False
     """Whether its kernel may compute the stages beside an update: its initial values, and what alone reads it."""
+    takes_several: ClassVar[bool] = False
+    """Whether its kernel may take the points of several updates, each of the functions of the one before it."""
     sums_steps: ClassVar[bool] = False
     """Whether its kernel may compute stages for each step of an update, and sum up (or join otherwise) what the last
     of them gives."""
@@ -127,6 +129,7 @@ class ExecutionModel(ABC):
         return (
             self.stores_too_little([facts.model.nodes[id].name for id in facts.stored])
             or self.computes_too_little(beside, steps=facts.summed is not None)
+            or self.takes_too_few([facts.model.nodes[id].name for id in facts.earlier])
             or (self._why_no_tables(facts.model, facts.members) if self.runs is StageOp else None)
             or self.legal(facts)
         )
@@ -158,6 +161,12 @@ class ExecutionModel(ABC):
         if self.computes_beside or not beside:
             return None
         return f"{self.name} computes an update alone, and '{beside[0]}' stands beside it; give it a group of its own"
+
+    def takes_too_few(self, earlier: Sequence[str]) -> str | None:
+        """Why a group with updates of these names before its last cannot run so, in one sentence; None if it can."""
+        if self.takes_several or not earlier:
+            return None
+        return f"{self.name} runs a single update, and '{earlier[-1]}' stands before it; give it a group of its own"
 
     def stores_too_little(self, stored: Sequence[str]) -> str | None:
         """Explain in one sentence why a group that stores stages of these names cannot run so; None if it can."""

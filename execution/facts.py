@@ -85,6 +85,8 @@ class GroupFacts:
     """The picture to optimise for, x first."""
     beside: Sequence[int] = ()
     """The stages beside an update, which are no members."""
+    earlier: Sequence[int] = ()
+    """The updates before the last one of a group of several, which are no members either."""
     starts_inside: bool = False
     """Whether one of these gives its old functions, so that nothing is read of them."""
     turn: tuple[int, ...] = ()
@@ -103,9 +105,10 @@ class GroupFacts:
             steps = [model.node_of[s.funcs[0]] for s in group.steps]
             return cls(model, steps, output, extent, summed=group.update)
         beside = [model.node_of[s.funcs[0]] for s in group.beside]
-        members = [output] if beside else [model.node_of[s.funcs[0]] for s in group.definitions]
+        earlier = [model.node_of[u.funcs[0]] for u in group.earlier]
+        members = [output] if beside or earlier else [model.node_of[s.funcs[0]] for s in group.definitions]
         turn = group.turn if group.update is not None else ()
-        return cls(model, members, output, extent, beside, group.initial is not None, turn)
+        return cls(model, members, output, extent, beside, earlier, group.initial is not None, turn)
 
     @cached_property
     def stored(self) -> list[int]:
@@ -129,6 +132,12 @@ class GroupFacts:
         """The update of the group, if it has one."""
         assert isinstance(self.definition, UpdateOp)
         return UpdateFacts(self.definition)
+
+    @property
+    def earlier_updates(self) -> list[UpdateOp]:
+        """The updates before the last one."""
+        found = [self.model.nodes[id].op for id in self.earlier]
+        return [op for op in found if isinstance(op, UpdateOp)]
 
     @cached_property
     def update_work(self) -> UpdateWork:

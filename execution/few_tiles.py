@@ -56,7 +56,7 @@ def share_few(group: GroupOp, kernel: func.FuncOp) -> None:
     work = _of_a_point(op)
     if Axis.Scatter in UpdateFacts(op).axes:
         work = work + LANE_INSTRUCTIONS if model_of(group).places_first else LANE_INSTRUCTIONS * work
-    work = steps * work + sum(map(_of_a_point, group.beside))
+    work = steps * (work + sum(map(_of_a_point, group.earlier))) + sum(map(_of_a_point, group.beside))
     kernel.attributes["kernel.shared_from"] = DenseArrayBase.from_list(i64, [math.ceil(ALONE / work), *factors])
 
 

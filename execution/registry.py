@@ -55,7 +55,11 @@ def model_of(group: GroupOp) -> ExecutionModel:
             group,
         )
     stored, beside = ([s.sym_name.data for s in stages] for stages in (group.stored, group.beside))
-    reason = model.stores_too_little(stored) or model.computes_too_little(beside, steps=bool(group.steps))
+    reason = (
+        model.stores_too_little(stored)
+        or model.computes_too_little(beside, steps=bool(group.steps))
+        or model.takes_too_few([update.sym_name.data for update in group.earlier])
+    )
     if reason is not None:
         raise PipelineError(f"group '{group.sym_name.data}': {reason}", group)
     return model

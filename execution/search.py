@@ -28,7 +28,7 @@ def schedules(facts: GroupFacts, machine: Machine, wishes: Wishes = Wishes()) ->
         raise NotFusable("a single value is a kernel of its own")
     for model in models(wishes.shape):
         alone = (model.stores_several or len(facts.stored) < 2) and (model.computes_beside or not facts.beside)
-        alone = alone and (model.sums_steps or facts.summed is None)
+        alone = alone and (model.sums_steps or facts.summed is None) and (model.takes_several or not facts.earlier)
         if isinstance(facts.definition, model.runs) and alone and _holds_tables(model, facts, wishes):
             yield from model.candidates(facts, machine, wishes)
 

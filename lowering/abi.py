@@ -79,9 +79,10 @@ def kernel_args(group: GroupOp) -> list[KernelArg]:
             scalars[value] = None
 
     if group.update is not None:
-        inputs.update(dict.fromkeys(group.update.olds if group.initial is None else ()))
-        for value in (*group.update.mins, *group.update.extents):
-            scalar(value)
+        inputs.update(dict.fromkeys(group.olds if group.initial is None else ()))
+        for update in group.updates:
+            for value in (*update.mins, *update.extents):
+                scalar(value)
     for stage in group.definitions:
         inside = {r for op in stage.body.walk() for r in op.results} | set(stage.body.block.args)
         for op in stage.body.walk():
@@ -120,7 +121,7 @@ def written_over(group: GroupOp) -> list[tuple[SSAValue, SSAValue]]:
     """
     if group.update is None or group.beside:
         return []
-    return list(zip(group.funcs, group.update.olds, strict=True))
+    return list(zip(group.funcs, group.olds, strict=True))
 
 
 def update_box(group: GroupOp, of_results: Box) -> Box:

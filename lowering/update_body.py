@@ -66,7 +66,7 @@ class UpdateFunction:
 
     def old(self, number: int) -> KernelBuffer:
         """Return an updated function in memory, overwritten in place unless a stage is computed beside the update."""
-        return self.tile.buffers[self.op.olds[number]]
+        return self.tile.buffers[self.group.olds[number]]
 
     @cached_property
     def targets(self) -> list[KernelBuffer]:

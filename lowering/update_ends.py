@@ -38,7 +38,7 @@ class Ends:
         assert isinstance(stage, StageOp)
         found = self.initial.results(dict(zip(stage.body.block.args, position, strict=True)))
         of: dict[SSAValue, SSAValue] = dict(zip(stage.funcs, found, strict=True))
-        return [of[old] for old in function.op.olds]
+        return [of[old] for old in function.group.olds]
 
     def results(self, where: Mapping[SSAValue, Num], values: Sequence[SSAValue]) -> list[SSAValue]:
         """Return the stored values of a point whose last step left `values`."""

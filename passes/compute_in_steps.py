@@ -93,7 +93,7 @@ class ComputeInSteps(ModulePass):
 def _sums(group: GroupOp) -> bool:
     """Whether every point of a group's update combines terms with an initial value from stages beside it."""
     update = group.update
-    if update is None or group.schedule is not None or group.initial is None or not update.domain:
+    if update is None or group.earlier or group.schedule is not None or group.initial is None or not update.domain:
         return False
     facts = UpdateFacts(update)
     at_pure = update.pure and update.write_op.positions == list(update.pure)

@@ -16,16 +16,20 @@ reads what the update gives, at the same point, where that would be stored: neit
 through memory in between. For this all dimensions of the update are pure coordinates, so that each point has one
 thread; on GPUs a stage may also give what tables of threads start from (`scatter` with `own = 1`). What alone reads a
 recurrence is stored in its place on GPUs, also if it reads a transposed point: blocks then store it by way of shared
-memory. So it is on CPUs if lines across memory become rows: by way of an array of a thread. Stages that are in one
-group with others stay there, and so do those of more than a few instructions: these would be written out for every
-point that a thread has. And so do on GPUs those beside sums of many terms, or nobody knows how many: these take far
-longer than what is saved. Otherwise the kernel writes over the old functions, of which `copy-updated` has seen to it
-that nobody else reads them.
+memory. So it is on CPUs if lines across memory become rows: by way of an array of a thread. Updates of a function that
+go along the same lines, as those of a filter down all columns and up again, are one group on CPUs, where a kernel takes
+a strip of lines through all of them: with the stage that gives their old functions, and what alone reads the last.
+
+Stages that are in one group with others stay there, and so do those of more than a few instructions: these would be
+written out for every point that a thread has. And so do on GPUs those beside sums of many terms, or nobody knows how
+many: these take far longer than what is saved. Otherwise the kernel writes over the old functions, of which
+`copy-updated` has seen to it that nobody else reads them.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -35,6 +39,7 @@ from xdsl.passes import ModulePass
 
 from tilefuse.analysis.access import reads
 from tilefuse.analysis.instructions import instruction_cost
+from tilefuse.analysis.line_updates import chain_of, goes_along_lines
 from tilefuse.analysis.machine import check_target, machine
 from tilefuse.analysis.recurrence import Recurrence, has_all_points, recurrence, transposes_lines
 from tilefuse.analysis.updates import UpdateFacts
@@ -64,11 +69,20 @@ class GroupUpdates(ModulePass):
         check_target(self.target, self.name)
         for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
             for update in [u for u in pipeline.body.block.ops if isinstance(u, UpdateOp)]:
-                self._form_group(update)
+                if isinstance(update.parent_op(), PipelineOp):
+                    self._form_group(self._together(update))
 
-    def _form_group(self, update: UpdateOp) -> None:
-        finish = self._finish(update)
-        initial = self._initial(update) if self._starts_inside(update, finish) else None
+    def _together(self, update: UpdateOp) -> list[UpdateOp]:
+        """The update, and on CPUs the updates behind it that go along the same lines."""
+        chain = [update] if machine(self.target).is_gpu else chain_of(update)
+        while len(chain) > 1 and not goes_along_lines(chain):
+            chain.pop()
+        return chain
+
+    def _form_group(self, updates: Sequence[UpdateOp]) -> None:
+        update, several = updates[-1], len(updates) > 1
+        finish = self._finish(update, several)
+        initial = self._initial(updates[0]) if several or self._starts_inside(update, finish) else None
         last: Definition = update if finish is None else finish
         leaving = {f: outer for f, outer in _outside(last).items() if finish is None or any(True for _ in outer.uses)}
         body = Block()
@@ -82,10 +96,10 @@ class GroupUpdates(ModulePass):
         for (inner, outer), result in zip(leaving.items(), group.funcs, strict=True):
             outer.replace_all_uses_with(result)
             result.name_hint = inner.name_hint
-        for stage in (initial, update, finish):
-            if stage is not None:
-                _take(stage)
-                body.add_op(stage)
+        for definition in (initial, *updates, finish):
+            if definition is not None:
+                _take(definition)
+                body.add_op(definition)
         body.add_op(YieldOp(list(leaving)))
 
     def _starts_inside(self, update: UpdateOp, finish: StageOp | None) -> bool:
@@ -108,7 +122,7 @@ class GroupUpdates(ModulePass):
         same = sorted(given, key=id) == sorted(update.olds, key=id)
         return stage if same and all(user is update for user in users) else None
 
-    def _finish(self, update: UpdateOp) -> StageOp | None:
+    def _finish(self, update: UpdateOp, several: bool) -> StageOp | None:
         """Return the stage that alone reads an update's results, at the point that it computes or a transposed one."""
         readers = {use.operation.parent_op() for f in update.funcs for use in f.uses}
         stage = readers.pop() if len(readers) == 1 else None
@@ -120,7 +134,7 @@ class GroupUpdates(ModulePass):
             return None
         if len(update.pure) == update.rank:
             return stage if turns == {tuple(range(update.rank))} and self._has_few_steps(update) else None
-        if not machine(self.target).is_gpu:
+        if not machine(self.target).is_gpu and not several:
             return stage if transposes_lines(stage, update) else None
         found = recurrence(UpdateFacts(update))
         return stage if isinstance(found, Recurrence) and has_all_points(found, update) else None

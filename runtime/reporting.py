@@ -70,7 +70,7 @@ def kernels(built: Kernels, plan: Plan | None) -> list[Kernel]:
                 cubin.registers.get(name) if cubin else None,
                 cubin.spill_bytes.get(name) if cubin else None,
                 group.schedule.resident_blocks,
-                tuple(float_sums(group.update, sizes)) if group.update is not None else (),
+                tuple(total for update in group.updates for total in float_sums(update, sizes)),
                 model_of(group).reorders(group),
             )
         )

@@ -30,12 +30,15 @@ class ScanSchedule(ScheduleAttr):
 
     `chunk`: steps that each of `rows` threads takes of a line that blocks share out; 0 for a line that is one thread's.
     Lines across memory are side by side in a block, as many as `threads` says.
+
+    `blocks`: blocks on a CPU that share out the strips of `width` lines, where several updates go along them, and have
+    memory for one each; 0 for a single update.
     """
 
     name = "schedule.scan"
 
     PARAMETERS: ClassVar = {
-        "threads": None, "width": 1, "unroll": 1, "slice": 0, "buffers": 1, "rows": 1, "chunk": 0,
+        "threads": None, "width": 1, "unroll": 1, "slice": 0, "buffers": 1, "rows": 1, "chunk": 0, "blocks": 0,
     }  # fmt: skip
 
     @property
@@ -85,6 +88,11 @@ class ScanSchedule(ScheduleAttr):
         return self.number("chunk")
 
     @property
+    def blocks(self) -> int:
+        """Blocks that share out strips of lines; 0 where each line, or lines taken together, is a block's."""
+        return self.number("blocks")
+
+    @property
     def steps_of_block(self) -> int:
         """Steps of a block that has a chunk of a line."""
         return self.chunk * self.number("rows")
@@ -122,5 +130,7 @@ class ScanSchedule(ScheduleAttr):
             raise VerifyException(f"a slice of {self.slice} steps is no multiple of the {self.unroll} written out")
         if self.slice and (not self.lines or any(n > 1 for n in self.lines[1:])):
             raise VerifyException("a slice is that of lines side by side along the first line coordinate")
+        if self.blocks and (self.width == 1 or any(n > 1 for n in self.lines) or self.chunk):
+            raise VerifyException("blocks share out strips of several lines, of one thread each, with no chunks")
         if self.stores_slices and (self.lines[0], self.buffers, self.number("rows")) != (1, 1, 1):
             raise VerifyException("a slice of lines that a thread takes together is of one thread, row and buffer")

@@ -46,24 +46,46 @@ class ScanKernel(UpdateFunction):
         scan = next(d for d in self.op.domain if d.coordinate is found.along)
         self.low, self.steps = self.scalar(scan.min), self.scalar(scan.extent)
 
+    @property
+    def stores_apart(self) -> bool:
+        """Whether results are stored elsewhere than in the memory of the functions that are updated."""
+        return self.finish is not None
+
     def emit(self) -> func.FuncOp:
         """The whole function."""
         nothing = isinstance(self.steps, int) and self.steps <= 0
-        if nothing and self.finish is None:
+        if nothing and not self.stores_apart:
             return self.finished()
         with ExitStack() as open_scopes:
             where, rest = self._line(open_scopes)
-            if self.finish is not None:
-                self._others_of_all(where, rest)
-            if nothing:
-                pass
-            elif self.schedule.width > 1 and self.recurrence.dim == 0:
-                self._rows_together(where, rest)
-            elif self.schedule.width > 1:
-                self._lines_together(where, rest)
+            width = self.schedule.width
+            if width > 1 and self.recurrence.dim != 0:
+                # of a constant number of lines side by side a compiler makes no loop, and keeps values in registers
+                self.e.choose(
+                    self.e.compare("sge", rest, width),
+                    lambda: self._take_lines(where, width),
+                    lambda: self._take_lines(where, rest),
+                )
             else:
-                self._one_line(where)
+                self._take_lines(where, rest)
         return self.finished()
+
+    def _take_lines(self, where: _Where, rest: Num) -> None:
+        """Go along the lines of a thread from the first on, of which there are `rest`, or its width if that is less."""
+        self._before(where, rest)
+        if self.stores_apart:
+            self._others_of_all(where, rest)
+        if isinstance(self.steps, int) and self.steps <= 0:
+            return
+        if self.schedule.width > 1 and self.recurrence.dim == 0:
+            self._rows_together(where, rest)
+        elif self.schedule.width > 1:
+            self._lines_together(where, rest)
+        else:
+            self._one_line(where)
+
+    def _before(self, where: _Where, rest: Num) -> None:
+        """Emit all that comes before the first step of a thread's lines, of which there are `rest` at most."""
 
     # --- which lines
 
@@ -251,7 +273,7 @@ class ScanKernel(UpdateFunction):
     def _store(self, where: _Where, values: Sequence[SSAValue]) -> None:
         """Store the results of a step, or the values that a stage behind makes of them, where the call needs them."""
         e = self.e
-        if self.finish is None:
+        if not self.stores_apart:
             for number, value in enumerate(values):
                 e.store(value, self.old(number).memref, self._position(number, where))
             return

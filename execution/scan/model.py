@@ -51,6 +51,8 @@ CHUNKS_ACROSS = ((8, 32), (8, 16), (8, 8), (4, 16))
 CPU_WIDTH, CPU_ROWS = 64, 4
 """Lines side by side that are one loop, and lines along x that are written out: a step takes four cycles. Of lines
 that read along rows there are `ACROSS_WIDTH` in a loop."""
+CPU_STRIP = 64
+"""Lines side by side of a strip: several updates go along them one after the other, while they are in the cache."""
 CPU_SLICE = 64
 """Steps of lines that are stored along rows: four lines of the cache of each are written at once."""
 MOST_WRITTEN = 600
@@ -74,13 +76,17 @@ class Scan(ExecutionModel):
     smaller_is = "fewer buffers, or a smaller slice or chunk"
     none_smaller = "No fewer buffers and no smaller slice or chunk are left"
     computes_beside = True
+    takes_several = True
 
     def legal(self, facts: GroupFacts) -> str | None:
+        from tilefuse.analysis.line_updates import why_not_along_lines
         from tilefuse.analysis.recurrence import has_all_points, recurrence
 
         found = recurrence(facts.update)
         if isinstance(found, str):
             return found
+        if facts.earlier:
+            return why_not_along_lines([*facts.earlier_updates, facts.update.update])
         if facts.starts_inside and len(facts.update.update.pure) != facts.update.update.rank:
             return "a stage gives its old functions, and not all its dimensions are pure coordinates"
         if facts.beside and not has_all_points(found, facts.update.update):
@@ -97,12 +103,21 @@ class Scan(ExecutionModel):
         rank = len(found.lines)
         if not machine.is_gpu:
             one = (1,) * rank
+            if facts.earlier:
+                turned = is_stored_along_rows(found, facts.turn)
+                schedule = ScanSchedule(
+                    threads=one, width=CPU_STRIP, slice=CPU_SLICE if turned else 0, blocks=machine.cores
+                )
+                yield self._candidate(facts, machine, found, _Shape(one, CPU_STRIP), schedule)
+                return
             if is_stored_along_rows(found, facts.turn):
                 schedule = ScanSchedule(threads=one, width=CPU_WIDTH, slice=CPU_SLICE)
                 yield self._candidate(facts, machine, found, _Shape(one, CPU_WIDTH), schedule)
                 return
             for width in (_cpu_width(facts, found), 1) if self._has_adjacent_lines(found) else (1,):
                 yield self._candidate(facts, machine, found, _Shape(one, width))
+            return
+        if facts.earlier:
             return
         operations = len(facts.update.update.body.block.ops)
         for unroll in UNROLL:
@@ -213,6 +228,8 @@ class Scan(ExecutionModel):
         if isinstance(found, str) or (reason := self.legal(facts)) is not None:
             raise NotFusable(found if isinstance(found, str) else reason)
         schedule = ScanSchedule.expect(group.schedule)
+        if bool(schedule.blocks) != bool(facts.earlier):
+            raise NotFusable("blocks share out the lines of several updates, and of no single one")
         if schedule.chunk and (reason := self._why_no_chunks(facts)) is not None:
             raise NotFusable(f"blocks do not share out its lines: {reason}")
         if schedule.stores_slices and not is_stored_along_rows(found, facts.turn):
@@ -230,8 +247,12 @@ class Scan(ExecutionModel):
 
     def workspaces(self, group: GroupOp) -> Sequence[Workspace]:
         from tilefuse.execution.scan.chunks import chunk_workspaces
+        from tilefuse.execution.scan.strip import strip_workspaces
 
-        return chunk_workspaces(group) if ScanSchedule.expect(group.schedule).chunk else ()
+        schedule = ScanSchedule.expect(group.schedule)
+        if schedule.blocks:
+            return strip_workspaces(group)
+        return chunk_workspaces(group) if schedule.chunk else ()
 
     def reorders(self, group: GroupOp) -> bool:
         assert group.update is not None
@@ -278,7 +299,9 @@ class Scan(ExecutionModel):
         assert group.update is not None
         found = recurrence(UpdateFacts(group.update))
         assert isinstance(found, Recurrence)
-        sizes = ScanSchedule.expect(group.schedule).tile_sizes
+        sizes, blocks = ScanSchedule.expect(group.schedule).tile_sizes, ScanSchedule.expect(group.schedule).blocks
+        if blocks:
+            return blocks, 1, 1
         box = update_box(group, boxes[0])
         if ScanSchedule.expect(group.schedule).chunk:
             from tilefuse.execution.scan.chunks import chunk_counts
@@ -291,11 +314,14 @@ class Scan(ExecutionModel):
         from tilefuse.execution.scan.chunks import chunked_scan_kernel
         from tilefuse.execution.scan.emission import scan_kernel
         from tilefuse.execution.scan.staged import staged_scan_kernel
+        from tilefuse.execution.scan.strip import strip_scan_kernel
         from tilefuse.execution.scan.turned import turned_scan_kernel
 
         schedule = ScanSchedule.expect(group.schedule)
         if schedule.chunk:
             return [chunked_scan_kernel(group)]
+        if schedule.blocks:
+            return [strip_scan_kernel(group)]
         if schedule.stores_slices:
             return [turned_scan_kernel(group)]
         return [staged_scan_kernel(group) if schedule.slice else scan_kernel(group)]

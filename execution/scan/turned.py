@@ -24,13 +24,14 @@ from tilefuse.execution.scan.staged import is_turned
 from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.symbols import identifier
 from tilefuse.lowering.update_ends import Ends
+from tilefuse.lowering.workspaces import Workspace
 
 _Where = dict[SSAValue, Num]
 
 
 def turned_scan_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel of a group whose schedule has a slice of several lines of a thread."""
-    return _TurnedScan(group).emit()
+    return TurnedScan(group).emit()
 
 
 def is_stored_along_rows(found: Recurrence, turn: Sequence[int]) -> bool:
@@ -49,9 +50,11 @@ def _shape(schedule: ScanSchedule) -> tuple[int, int]:
     return schedule.slice, schedule.width + 1
 
 
-class _TurnedScan(ScanKernel):
-    def __init__(self, group: GroupOp):
-        super().__init__(group)
+class TurnedScan(ScanKernel):
+    """The kernel while it is emitted."""
+
+    def __init__(self, group: GroupOp, workspaces: Sequence[Workspace] = ()):
+        super().__init__(group, workspaces)
         self.results: list[SSAValue] = []
         """Results of a slice, per function: by their order along a row of the output, and by line."""
         self.row_and_line: tuple[Num, Num] = (0, 0)

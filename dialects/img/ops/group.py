@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     StringAttr,
 )
-from xdsl.ir import Attribute, Operation, Region
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 from xdsl.irdl import (
     IRDLOperation,
@@ -74,6 +75,10 @@ class GroupOp(IRDLOperation):
     }
     ```
 
+    Several updates may stand there, each of what the one before it gives, which nothing else reads: a filter that goes
+    down all columns, and up again. The last of them is the group's update, and all go along its lines (`execution/scan`
+    says which do).
+
     Before all that may stand the stages that each step of the update computes for itself, which is a point of its
     domain (Halide's `compute_at` at a reduction variable). The last one of them gives the terms: it has the update's
     coordinates, pure ones first, as its own, and the update does nothing but read it there. Then the schedule's tile is
@@ -119,16 +124,33 @@ class GroupOp(IRDLOperation):
         return op
 
     @property
+    def updates(self) -> list[UpdateOp]:
+        """All updates of the group, each of the functions of the one before it."""
+        return [op for op in self.body.block.ops if isinstance(op, UpdateOp)]
+
+    @property
     def update(self) -> UpdateOp | None:
-        """The update that the group holds, if it is not one of stages alone."""
-        return next((op for op in self.body.block.ops if isinstance(op, UpdateOp)), None)
+        """The update that the group holds, the last one of several; None in a group of stages alone."""
+        updates = self.updates
+        return updates[-1] if updates else None
+
+    @property
+    def earlier(self) -> list[UpdateOp]:
+        """The updates before the last one."""
+        return self.updates[:-1]
+
+    @property
+    def olds(self) -> Sequence[SSAValue]:
+        """The functions that the first update of the group starts from."""
+        updates = self.updates
+        return updates[0].olds if updates else ()
 
     @property
     def initial(self) -> StageOp | None:
-        """The stage beside an update that gives its old functions."""
-        if (update := self.update) is None:
+        """The stage beside the updates that gives the old functions of the first one."""
+        if not (olds := self.olds):
             return None
-        op = update.olds[0].owner
+        op = olds[0].owner
         return op if isinstance(op, StageOp) and op.parent_op() is self else None
 
     @property
@@ -236,9 +258,12 @@ class GroupOp(IRDLOperation):
             if not isinstance(op, StageOp | UpdateOp | BoundaryOp | YieldOp):
                 raise VerifyException(f"group '{name}': {op.name} cannot stand in a group")
         if self.update is not None:
+            self._verify_order(self.updates)
             self._verify_beside(self.update)
             if self.steps:
                 self._verify_steps(self.update)
+                if self.earlier:
+                    raise VerifyException(f"group '{name}' has stages for each step of an update, and several updates")
         output = self.output
         rank = len(output.pure) if isinstance(output, UpdateOp) else output.rank
         tile = None if self.schedule is None else self.schedule.tile_sizes
@@ -248,23 +273,34 @@ class GroupOp(IRDLOperation):
                 f"{'update' if self.update else 'stage'} '{output.sym_name.data}' has {rank}"
             )
 
+    def _verify_order(self, updates: Sequence[UpdateOp]) -> None:
+        """Check that each of several updates is of the functions of the one before it, which nothing else uses."""
+        for update, then in itertools.pairwise(updates):
+            used = [use.operation for f in update.funcs for use in f.uses]
+            if list(update.funcs) != list(then.olds) or any(op is not then for op in used):
+                raise VerifyException(
+                    f"group '{self.sym_name.data}': update '{then.sym_name.data}' is of the functions of "
+                    f"'{update.sym_name.data}', which stands before it, and nothing else uses these"
+                )
+
     def _verify_beside(self, update: UpdateOp) -> None:
         """Check the stages beside an update: of its old functions, and of its one reader, point by point."""
         what = f"group '{self.sym_name.data}': update '{update.sym_name.data}'"
         steps = self.steps
-        computed = self.yield_op, update, *steps
+        computed = self.yield_op, *self.updates, *steps
         others = [op for op in self.body.block.ops if op not in computed and not (steps and isinstance(op, BoundaryOp))]
         if others != self.beside or (steps and not any(op.source in steps[-1].funcs for op in _reads(update))):
             raise VerifyException(
                 f"{what} stands with no more than a stage that gives its old functions, and one behind it that reads it"
             )
         if self.initial is not None:
-            if len(update.pure) != update.rank and self.finish is not None:
+            if len(update.pure) != update.rank and self.finish is not None and not self.earlier:
                 raise VerifyException(
                     f"{what} has dimensions that are no pure coordinates, so one stage stands beside it at most"
                 )
             used = [u.operation for f in self.initial.funcs for u in f.uses]
-            if any(old.owner is not self.initial for old in update.olds) or any(op is not update for op in used):
+            first = self.updates[0]
+            if any(old.owner is not self.initial for old in first.olds) or any(op is not first for op in used):
                 raise VerifyException(f"{what}: '{self.initial.sym_name.data}' gives its old functions, and no more")
         if self.finish is None or steps:
             return

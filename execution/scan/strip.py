@@ -1,0 +1,266 @@
+"""The kernel of several updates along the same lines on a CPU, as of a filter that goes down all columns and up again.
+
+    for each strip of lines side by side, one after the other in a block:
+      the old values of the lines go into the strip, which is memory of the block's own
+      for each update but the last one: its points in order, each of all lines of the strip
+      the last update, a recurrence: its results are stored
+
+So the functions in between never leave the cache. Results are those of the definition to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import SSAValue
+
+from tilefuse.analysis.index_sums import IndexSum
+from tilefuse.analysis.line_updates import places_along, run_of_places
+from tilefuse.analysis.recurrence import Recurrence, recurrence
+from tilefuse.analysis.updates import UpdateFacts
+from tilefuse.dialects.img.combiners import combined
+from tilefuse.dialects.img.ops import SET, GroupOp, UpdateOp
+from tilefuse.dialects.img.types import FuncType
+from tilefuse.execution.scan.attribute import ScanSchedule
+from tilefuse.execution.scan.emission import ScanKernel
+from tilefuse.execution.scan.turned import TurnedScan
+from tilefuse.lowering.emit import Emitter, Num
+from tilefuse.lowering.reads import KernelBuffer
+from tilefuse.lowering.update_body import UpdateBody, UpdateFunction, domain_loops
+from tilefuse.lowering.update_ends import Ends
+from tilefuse.lowering.workspaces import Call, Workspace
+
+_Where = dict[SSAValue, Num]
+
+
+def strip_scan_kernel(group: GroupOp) -> func.FuncOp:
+    """Emit the kernel of a group with several updates, of which the last is a recurrence."""
+    kernel = _TurnedStripScan if ScanSchedule.expect(group.schedule).stores_slices else _StripScan
+    return kernel(group, strip_workspaces(group)).emit()
+
+
+def strip_workspaces(group: GroupOp) -> Sequence[Workspace]:
+    """The strips of all blocks, one workspace per function: by block, point of a line, and line."""
+    schedule, update = ScanSchedule.expect(group.schedule), group.update
+    assert update is not None
+    found = recurrence(UpdateFacts(update))
+    assert isinstance(found, Recurrence)
+
+    def points(call: Call) -> Sequence[int]:
+        # all that the updates write and read is in the box of what they start from
+        return (call.boxes[group.olds[0]][found.dim][1],)
+
+    shape = [schedule.blocks, DYNAMIC_INDEX, schedule.width]
+    types = [cast(FuncType, old.type).storage for old in group.olds]
+    return [Workspace(_strip_name(i), MemRefType(type, shape), points) for i, type in enumerate(types)]
+
+
+def _strip_name(number: int) -> str:
+    return f"strip{number}"
+
+
+@dataclass
+class _Strip(KernelBuffer):
+    """The values of a function on the lines of a strip: `mins` are those of its first point and line."""
+
+    block: Num = 0
+    dim: int = 0
+    """The dimension along which lines go."""
+    points: Num = 0
+    """Of a line."""
+
+    def index(self, coordinates: Sequence[Num], e: Emitter) -> list[Num]:
+        """memref indices of a point."""
+        place, line = (e.sub(coordinates[d], self.mins[d]) for d in (self.dim, 0))
+        return [self.block, place, line]
+
+    def extent(self, dim: int, e: Emitter) -> Num:
+        """Extent along the lines."""
+        assert dim == self.dim
+        return self.points
+
+
+@dataclass
+class _Earlier:
+    """One of the updates before the last one, as `UpdateBody` sees it: its functions are in the strip."""
+
+    kernel: _StripScan
+    op: UpdateOp
+
+    def __post_init__(self) -> None:
+        self.e, self.tile, self.skipped = self.kernel.e, self.kernel.tile, ()
+        self.terms, self.scalar, self.place = list(self.op.write_op.values), self.kernel.scalar, self.kernel.place
+        self.element = self.kernel.element
+
+
+class _StripScan(ScanKernel):
+    block: Num = 0
+    lines: _Where
+    """The first line of the strip, by coordinate."""
+
+    @property
+    def stores_apart(self) -> bool:
+        return True
+
+    def _line(self, open_scopes: ExitStack) -> tuple[_Where, Num]:
+        """Open the loops over blocks, and over the strips of one: the first line of a strip, and how many there are."""
+        e, lines, schedule = self.e, self.recurrence.lines, self.schedule
+        (low, high), _ = self._span_of_strip, self._overwritten  # outside of all loops
+        extents = [self.out.extent(line.dim, e) for line in lines]
+        counts = [e.ceildiv(n, size) for n, size in zip(extents, schedule.tile_sizes, strict=True)]
+        total: Num = 1
+        for n in counts:
+            total = e.mul(total, n)
+        each = e.ceildiv(total, schedule.blocks)
+        (self.block,) = self.block_loops([schedule.blocks], open_scopes)
+        first = e.mul(self.block, each)
+        number = open_scopes.enter_context(e.loop(e.min(e.add(first, each), total), "strip", start=first))
+        offsets: list[Num] = []
+        for n, size in zip(counts[:-1], schedule.tile_sizes, strict=False):
+            quotient = e.op(arith.DivUIOp(e.value(number), e.value(n)))
+            offsets.append(e.mul(e.sub(number, e.mul(quotient, n)), size))
+            number = quotient
+        offsets.append(e.mul(number, schedule.tile_sizes[-1]))
+        where = {
+            line.coordinate: e.add(self.out.mins[line.dim], offset) for line, offset in zip(lines, offsets, strict=True)
+        }
+        self.lines = where
+        self.points = e.add(e.sub(high, low), 1)
+        return where, e.sub(extents[0], offsets[0])
+
+    def old(self, number: int) -> KernelBuffer:
+        first = self.lines[self.recurrence.lines[0].coordinate]
+        mins: list[Num] = [0] * self.op.rank
+        mins[0], mins[self.recurrence.dim] = first, self._span_of_strip[0]
+        return _Strip(self.workspaces[_strip_name(number)], mins, self.block, self.recurrence.dim, self.points)
+
+    @cached_property
+    def targets(self) -> list[KernelBuffer]:
+        if self.group.beside:
+            return [self.tile.buffers[f] for f in self.group.funcs]
+        return [self.tile.buffers[old] for old in self.group.olds]
+
+    def _before(self, where: _Where, rest: Num) -> None:
+        """Fill the strip with the values that the updates start from, and take all of them but the last one."""
+        e, count = self.e, self.e.min(rest, self.schedule.width)
+        (low, high), (first, last) = self._span_of_strip, self._overwritten
+        end = e.add(high, 1)
+        for start, stop in ((low, e.min(first, end)), (e.max(e.add(last, 1), low), end)):
+            if start is stop:
+                continue
+            with e.loop(e.sub(stop, start), "point") as point, self._lanes(where, count) as (_, line):
+                position = self._on_line(line, e.add(start, point))
+                for number, value in enumerate(self._initial(position)):
+                    e.store(value, self.old(number).memref, self.old(number).index(position, e))
+        for update in self.group.earlier:
+            self._take(update, where, count)
+
+    def _initial(self, position: Sequence[Num]) -> list[SSAValue]:
+        if self.initial is not None:
+            return Ends(self).start_at(position)
+        buffers = (self.tile.buffers[old] for old in self.group.olds)
+        return [self.e.load(buffer.memref, buffer.index(position, self.e)) for buffer in buffers]
+
+    def _on_line(self, line: _Where, place: Num) -> list[Num]:
+        """A point of a line."""
+        by_dim = {of.dim: line[of.coordinate] for of in self.recurrence.lines}
+        return [place if d == self.recurrence.dim else by_dim[d] for d in range(self.op.rank)]
+
+    def _take(self, update: UpdateOp, where: _Where, count: Num) -> None:
+        """Take the points of an update in order, each of all lines of the strip."""
+        earlier = cast(UpdateFunction, _Earlier(self, update))
+        domain: _Where = {}
+        with ExitStack() as loops:
+            if not domain_loops(earlier, domain, loops):
+                return
+            _, line = loops.enter_context(self._lanes(where, count))
+            on_line = self._on_line(line, 0)
+            pure = {c: on_line[d] for c, d in zip(update.pure, update.pure_dims, strict=True)}
+            body = UpdateBody(earlier, domain | pure)
+            body.compute()
+            self._write(update, body)
+
+    def _write(self, update: UpdateOp, body: UpdateBody) -> None:
+        """Write the values of all functions, when all are computed."""
+        e, position, counts = self.e, body.position(), body.predicate()
+        written: list[tuple[SSAValue, SSAValue, list[Num]]] = []
+        for number, (way, new) in enumerate(zip(update.combiners, body.terms(), strict=True)):
+            memref, index = self.place(number, position)
+            before = e.load(memref, index) if way != SET or counts is not None else None
+            if way != SET:
+                assert before is not None
+                new = e.op(combined(way, self.element(number), before, new))
+            if counts is not None:
+                assert before is not None
+                new = e.select(counts, new, before)
+            written.append((new, memref, index))
+        for new, memref, index in written:
+            e.store(new, memref, index)
+
+    @cached_property
+    def _span_of_strip(self) -> tuple[Num, Num]:
+        """The first and the last place along the lines that is stored, or that an update writes or reads of itself."""
+        e, dim = self.e, self.recurrence.dim
+        low = self.out.mins[dim]
+        high = e.sub(e.add(low, self.out.extent(dim, e)), 1)
+        for update in self.group.updates:
+            runs = self._runs(update)
+            for first, last in [self._ends(update, place) for place in places_along(update, self.recurrence)]:
+                low, high = e.min(low, self._if(runs, first, low)), e.max(high, self._if(runs, last, high))
+        return low, high
+
+    @cached_property
+    def _overwritten(self) -> tuple[Num, Num]:
+        """The first and the last of the places that earlier updates set before they are read; low, low - 1 if none."""
+        e, low = self.e, self._span_of_strip[0]
+        found: tuple[Num, Num] | None = None
+        for update in self.group.earlier:
+            run = run_of_places(update, self.recurrence)
+            if run is None or (run.reads and found is None):
+                break
+            runs, (first, last) = self._runs(update), self._ends(update, run.places)
+            if found is None:
+                found = self._if(runs, first, low), self._if(runs, last, e.sub(low, 1))
+                continue
+            # what its first step reads is there, and so there is no gap
+            reads = max(run.reads, 1)
+            near, far = (e.sub(first, 1), e.sub(first, reads)) if run.goes_up else (e.add(last, 1), e.add(last, reads))
+            least, most = (far, near) if run.goes_up else (near, far)
+            is_there = e.both(e.compare("sge", least, found[0]), e.compare("sle", most, found[1]))
+            runs = e.both(runs, is_there)
+            found = e.min(found[0], self._if(runs, first, found[0])), e.max(found[1], self._if(runs, last, found[1]))
+        return found or (low, e.sub(low, 1))
+
+    def _runs(self, update: UpdateOp) -> SSAValue | None:
+        """Whether the domain of an update has points; None if it surely has."""
+        e, runs = self.e, None
+        for axis in update.domain:
+            runs = e.both(runs, e.compare("sgt", self.scalar(axis.extent), 0))
+        return runs
+
+    def _if(self, condition: SSAValue | None, a: Num, b: Num) -> Num:
+        return a if condition is None else self.e.pick(condition, a, b)
+
+    def _ends(self, update: UpdateOp, place: IndexSum) -> tuple[Num, Num]:
+        """The least and the greatest value of an index."""
+        e, spans = self.e, dict[SSAValue, tuple[Num, Num]]()
+        for axis in update.domain:
+            start, extent = self.scalar(axis.min), self.scalar(axis.extent)
+            spans[axis.coordinate] = start, e.sub(e.add(start, extent), 1)
+        low: Num = place.constant
+        high: Num = place.constant
+        for value, factor in place.terms.items():
+            first, last = spans[value] if value in spans else [self.scalar(value)] * 2
+            first, last = (first, last) if factor > 0 else (last, first)
+            low, high = e.add(low, e.mul(first, factor)), e.add(high, e.mul(last, factor))
+        return low, high
+
+
+class _TurnedStripScan(_StripScan, TurnedScan):
+    """Stores slices of the last update's results along rows."""
