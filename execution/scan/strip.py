@@ -88,7 +88,7 @@ class _Strip(KernelBuffer):
 
 @dataclass
 class _Earlier:
-    """One of the updates before the last one, as `UpdateBody` sees it: its functions are in the strip."""
+    """An update before the last one, whose functions are in the strip, in the form that `UpdateBody` takes."""
 
     kernel: _StripScan
     op: UpdateOp
