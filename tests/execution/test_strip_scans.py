@@ -8,10 +8,9 @@ import pytest
 from xdsl.passes import ModulePass
 
 import tilefuse as hl
-from tilefuse.analysis.line_updates import chain_of, why_not_along_lines
 from tilefuse.analysis.recurrence import Recurrence, recurrence
 from tilefuse.analysis.updates import UpdateFacts
-from tilefuse.dialects.img.ops import GroupOp, UpdateOp
+from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.scan.attribute import ScanSchedule
 from tilefuse.execution.scan.turned import is_stored_along_rows
 from tilefuse.passes.pipeline import standard_passes
@@ -32,11 +31,11 @@ class _GivenStrips(ModulePass):
         for group in [g for g in op.walk() if isinstance(g, GroupOp) and g.earlier]:
             found = recurrence(UpdateFacts(group.update))
             assert isinstance(found, Recurrence)
-            slice = self.rng.randint(1, 9) if is_stored_along_rows(found, group.turn) and self.rng.random() < 0.7 else 0
+            turned = is_stored_along_rows(found, group.turn)
             group.schedule = ScanSchedule(
                 threads=(1,) * len(found.lines),
                 width=self.rng.choice([2, 3, 8]),
-                slice=slice,
+                slice=self.rng.randint(1, 9) if turned and self.rng.random() < 0.7 else 0,
                 blocks=self.rng.randint(1, 5),
             )
 
