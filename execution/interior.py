@@ -11,7 +11,8 @@ from tilefuse.analysis.regions import own_spans
 from tilefuse.execution.plan import KernelPlan
 from tilefuse.execution.reach import boundary_reach
 from tilefuse.lowering.emit import Emitter, Num
-from tilefuse.lowering.reads import KernelBuffer, TileContext, scalar_index
+from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.reads import TileContext, scalar_index
 
 
 def is_interior(e: Emitter, plan: KernelPlan, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue:

@@ -27,7 +27,8 @@ from tilefuse.execution.reach import boundary_reach
 from tilefuse.execution.versions import Versions
 from tilefuse.lowering.abi import function_of, kernel_name, memref_type, threads
 from tilefuse.lowering.emit import INDEX, Emitter, Num
-from tilefuse.lowering.reads import KernelBuffer, TileContext, shared_masks
+from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.reads import TileContext, shared_masks
 
 REGISTER_BOUNDED = "register_bounded"
 """On a group: the compiler, left to itself, takes more registers than leave room for the schedule's `blocks`, or fewer

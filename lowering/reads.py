@@ -17,23 +17,8 @@ from tilefuse.analysis.index import AnyIndex, BoundedIndex, GeneralIndex, Index,
 from tilefuse.analysis.regions import Follow
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import BoundaryOp, ExtentOp, GroupOp, PrintOp, ReadOp, StageOp, YieldOp
+from tilefuse.lowering.buffers import KernelBuffer
 from tilefuse.lowering.emit import Emitter, Num
-
-
-@dataclass
-class KernelBuffer:
-    """A function in global memory: its memref and its box in img order (x first)."""
-
-    memref: SSAValue
-    mins: Sequence[Num]
-
-    def index(self, coordinates: Sequence[Num], e: Emitter) -> list[Num]:
-        """Return the memref indices of a point."""
-        return [e.sub(c, m) for c, m in zip(coordinates, self.mins, strict=True)][::-1]
-
-    def extent(self, dim: int, e: Emitter) -> Num:
-        """Return the extent of a dimension, x first."""
-        return e.dim(self.memref, len(self.mins) - 1 - dim)
 
 
 @dataclass(frozen=True)
@@ -52,17 +37,6 @@ class Phase:
         """Return the factor of k and the offset of each index of a read; None if an index is not linear in k alone."""
         xs = [position for position, value in enumerate(op.indices) if coordinate.get(value) == 0]
         return [at_phase(expr, xs, self.count, self.number) for expr in op.map.data.results]
-
-
-@dataclass
-class TurnedBuffer(KernelBuffer):
-    """A function's box with permuted dimensions: dimension i of the function is `turn[i]` of the box."""
-
-    turn: Sequence[int] = ()
-
-    def extent(self, dim: int, e: Emitter) -> Num:
-        """Return the extent of a dimension, x first."""
-        return super().extent(self.turn[dim], e)
 
 
 @dataclass

@@ -12,7 +12,8 @@ from tilefuse.execution.row_strip.emission import StripBody
 from tilefuse.execution.row_strip.invariants import hoist_invariants
 from tilefuse.execution.row_strip.order import order_for_registers
 from tilefuse.lowering.emit import Emitter
-from tilefuse.lowering.reads import KernelBuffer, TileContext
+from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.reads import TileContext
 
 
 class StripPlan(KernelPlan):

@@ -16,7 +16,7 @@ from tilefuse.analysis.recurrence import Line, Recurrence, recurrence
 from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.combiners import combined
-from tilefuse.dialects.img.ops import SET, GroupOp, ReadOp, WriteOp
+from tilefuse.dialects.img.ops import SET, GroupOp, ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.execution.scan.attribute import ScanSchedule
 from tilefuse.lowering.emit import PRIVATE, Num
@@ -41,9 +41,13 @@ class ScanKernel(UpdateFunction):
         super().__init__(group, workspaces)
         found = recurrence(UpdateFacts(self.op))
         assert isinstance(found, Recurrence)
-        self.recurrence = found
         self.schedule = ScanSchedule.expect(group.schedule)
-        scan = next(d for d in self.op.domain if d.coordinate is found.along)
+        self._of(self.op, found)
+
+    def _of(self, update: UpdateOp, found: Recurrence) -> None:
+        """Emit the steps of an update from now on."""
+        scan = next(d for d in update.domain if d.coordinate is found.along)
+        self.op, self.recurrence = update, found
         self.low, self.steps = self.scalar(scan.min), self.scalar(scan.extent)
 
     @property
@@ -71,7 +75,7 @@ class ScanKernel(UpdateFunction):
         return self.finished()
 
     def _take_lines(self, where: _Where, rest: Num) -> None:
-        """Go along the lines of a thread from the first on, of which there are `rest`, or its width if that is less."""
+        """Go along the lines of a thread, of which there are `rest`, or as many as its width, from the first one on."""
         self._before(where, rest)
         if self.stores_apart:
             self._others_of_all(where, rest)
@@ -228,7 +232,7 @@ class ScanKernel(UpdateFunction):
         for number, of in enumerate(kept):
             buffer = self.old(number)
             index = self._position(number, at)
-            axis = len(index) - 1 - self.recurrence.dim
+            axis = buffer.axis(self.recurrence.dim)
             # there may be nothing so far back, which no step reads then
             index[axis] = e.clamp(index[axis], 0, e.sub(buffer.extent(self.recurrence.dim, e), 1))
             e.store(e.load(buffer.memref, index), of, place)

@@ -10,8 +10,8 @@ So the functions in between never leave the cache. Results are those of the defi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
@@ -31,7 +31,7 @@ from tilefuse.execution.scan.attribute import ScanSchedule
 from tilefuse.execution.scan.emission import ScanKernel
 from tilefuse.execution.scan.turned import TurnedScan
 from tilefuse.lowering.emit import Emitter, Num
-from tilefuse.lowering.reads import KernelBuffer
+from tilefuse.lowering.buffers import KernelBuffer
 from tilefuse.lowering.update_body import UpdateBody, UpdateFunction, domain_loops
 from tilefuse.lowering.update_ends import Ends
 from tilefuse.lowering.workspaces import Call, Workspace
@@ -67,7 +67,7 @@ def _strip_name(number: int) -> str:
 
 @dataclass
 class _Strip(KernelBuffer):
-    """The values of a function on the lines of a strip: `mins` are those of its first point and line."""
+    """The values of a function on the lines of a strip, whose first point and line are `mins`."""
 
     block: Num = 0
     dim: int = 0
@@ -79,6 +79,11 @@ class _Strip(KernelBuffer):
         """memref indices of a point."""
         place, line = (e.sub(coordinates[d], self.mins[d]) for d in (self.dim, 0))
         return [self.block, place, line]
+
+    def axis(self, dim: int) -> int:
+        """The dimension of the memref along the lines."""
+        assert dim == self.dim
+        return 1
 
     def extent(self, dim: int, e: Emitter) -> Num:
         """Extent along the lines."""
@@ -101,12 +106,12 @@ class _Earlier:
 
 class _StripScan(ScanKernel):
     block: Num = 0
-    lines: _Where
-    """The first line of the strip, by coordinate."""
+    first: Num = 0
+    """The first line of the strip along x."""
 
     @property
     def stores_apart(self) -> bool:
-        return True
+        return self.op is self.group.update
 
     def _line(self, open_scopes: ExitStack) -> tuple[_Where, Num]:
         """Open the loops over blocks, and over the strips of one: the first line of a strip, and how many there are."""
@@ -130,14 +135,13 @@ class _StripScan(ScanKernel):
         where = {
             line.coordinate: e.add(self.out.mins[line.dim], offset) for line, offset in zip(lines, offsets, strict=True)
         }
-        self.lines = where
+        self.first = where[lines[0].coordinate]
         self.points = e.add(e.sub(high, low), 1)
         return where, e.sub(extents[0], offsets[0])
 
     def old(self, number: int) -> KernelBuffer:
-        first = self.lines[self.recurrence.lines[0].coordinate]
         mins: list[Num] = [0] * self.op.rank
-        mins[0], mins[self.recurrence.dim] = first, self._span_of_strip[0]
+        mins[0], mins[self.recurrence.dim] = self.first, self._span_of_strip[0]
         return _Strip(self.workspaces[_strip_name(number)], mins, self.block, self.recurrence.dim, self.points)
 
     @cached_property
@@ -159,7 +163,14 @@ class _StripScan(ScanKernel):
                 for number, value in enumerate(self._initial(position)):
                     e.store(value, self.old(number).memref, self.old(number).index(position, e))
         for update in self.group.earlier:
-            self._take(update, where, count)
+            found = recurrence(UpdateFacts(update))
+            if isinstance(found, Recurrence):
+                on_line = self._on_line(where, 0)
+                with self._instead(update, found):
+                    firsts = {line.coordinate: on_line[line.dim] for line in found.lines}
+                    ScanKernel._lines_together(self, firsts, count)
+            else:
+                self._take_in_order(update, where, count)
 
     def _initial(self, position: Sequence[Num]) -> list[SSAValue]:
         if self.initial is not None:
@@ -172,7 +183,21 @@ class _StripScan(ScanKernel):
         by_dim = {of.dim: line[of.coordinate] for of in self.recurrence.lines}
         return [place if d == self.recurrence.dim else by_dim[d] for d in range(self.op.rank)]
 
-    def _take(self, update: UpdateOp, where: _Where, count: Num) -> None:
+    @contextmanager
+    def _instead(self, update: UpdateOp, found: Recurrence) -> Iterator[None]:
+        """Emit the steps of another update than the last one inside."""
+        last = self.op, self.recurrence, self.low, self.steps
+        self._of(update, found)
+        yield
+        self.op, self.recurrence, self.low, self.steps = last
+
+    def _store(self, where: _Where, values: Sequence[SSAValue]) -> None:
+        if self.stores_apart:
+            super()._store(where, values)
+        else:
+            ScanKernel._store(self, where, values)
+
+    def _take_in_order(self, update: UpdateOp, where: _Where, count: Num) -> None:
         """Take the points of an update in order, each of all lines of the strip."""
         earlier = cast(UpdateFunction, _Earlier(self, update))
         domain: _Where = {}
