@@ -60,7 +60,7 @@ class Run:
 
 
 def run_of_places(update: UpdateOp, found: Recurrence) -> Run | None:
-    """Find the run of places along the lines of a recurrence that an update sets without a condition; None for no run."""
+    """Find the run of places along lines that an update sets without a condition; None if they are no run."""
     if any(way != SET for way in update.combiners) or update.write_op.predicate is not None:
         return None
     place = next(places_along(update, found))

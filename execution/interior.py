@@ -10,8 +10,8 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.regions import own_spans
 from tilefuse.execution.plan import KernelPlan
 from tilefuse.execution.reach import boundary_reach
-from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import TileContext, scalar_index
 
 

@@ -26,8 +26,8 @@ from tilefuse.execution.plan import KernelPlan, TileFunction, argument_hint
 from tilefuse.execution.reach import boundary_reach
 from tilefuse.execution.versions import Versions
 from tilefuse.lowering.abi import function_of, kernel_name, memref_type, threads
-from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import TileContext, shared_masks
 
 REGISTER_BOUNDED = "register_bounded"

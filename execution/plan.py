@@ -18,8 +18,8 @@ from tilefuse.execution.tile_grid import origin_alignment
 from tilefuse.execution.tile_schedule import TileSchedule
 from tilefuse.execution.versions import Versions
 from tilefuse.lowering.abi import kernel_args
-from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import TileContext
 from tilefuse.lowering.stored import follow_of, stored_stages
 from tilefuse.lowering.symbols import identifier

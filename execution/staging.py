@@ -14,8 +14,8 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.access import behind_boundaries
 from tilefuse.dialects.nvgpu import COPY_BYTES, DeviceAsyncCopyOp
 from tilefuse.execution.operands import Operand, OperandAxis
-from tilefuse.lowering.emit import SHARED, Num
 from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.emit import SHARED, Num
 from tilefuse.lowering.reads import Located, locate, read_global
 from tilefuse.lowering.update_body import UpdateFunction
 from tilefuse.targets.limits import STATIC_SHARED_LIMIT

@@ -20,8 +20,8 @@ from tilefuse.dialects.img.ops import GroupOp, ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.dialects.naming import value_name
 from tilefuse.lowering.abi import kernel_args, kernel_name, memref_type, threads
-from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.buffers import KernelBuffer, TurnedBuffer
+from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import TileContext, read_global, scalar_index
 from tilefuse.lowering.symbols import identifier
 from tilefuse.lowering.workspaces import Workspace

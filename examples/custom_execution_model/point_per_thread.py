@@ -25,8 +25,8 @@ from tilefuse.execution.plan import KernelPlan
 from tilefuse.execution.tile_schedule import TileSchedule
 from tilefuse.execution.tiled import TiledModel
 from tilefuse.execution.written_out import MOST_WRITTEN_OUT, operations
-from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import Point, Resident, TileContext, emit_stage
 
 BLOCKS = ((32, 8), (64, 4), (128, 2))

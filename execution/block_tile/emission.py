@@ -39,8 +39,8 @@ from tilefuse.execution.block_tile.pieces import (
 )
 from tilefuse.execution.block_tile.placement import holds_planes, prefetched, row_step, shared_elements
 from tilefuse.execution.block_tile.stores import Relative, Stores, Value, stores_by_pieces
-from tilefuse.lowering.emit import PRIVATE, SHARED, Emitter, Num
 from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.emit import PRIVATE, SHARED, Emitter, Num
 from tilefuse.lowering.reads import Point, Resident, TileContext, emit_stage
 from tilefuse.lowering.stored import Stored, stored_stages
 

@@ -24,8 +24,8 @@ from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import StageOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
-from tilefuse.lowering.emit import PRIVATE, Emitter, Num
 from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.emit import PRIVATE, Emitter, Num
 from tilefuse.lowering.reads import Resident, TileContext, read_global
 from tilefuse.lowering.rows import BorderRow, inside_row
 

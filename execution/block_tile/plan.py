@@ -12,8 +12,8 @@ from tilefuse.execution.block_tile.emission import BlockTileBody, prefetch_array
 from tilefuse.execution.block_tile.steps import StepsBody
 from tilefuse.execution.block_tile.stream import emit_stream
 from tilefuse.execution.plan import KernelPlan, TileFunction, TilesOfBlock
-from tilefuse.lowering.emit import INDEX, SHARED, Emitter, Num
 from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.emit import INDEX, SHARED, Emitter, Num
 from tilefuse.lowering.reads import TileContext
 
 

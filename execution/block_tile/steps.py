@@ -27,8 +27,8 @@ from tilefuse.dialects.img.types import FuncType
 from tilefuse.execution.block_tile.cached_inputs import CachedBox, cached_bytes, cached_dynamic, cached_of
 from tilefuse.execution.block_tile.emission import BlockTileBody
 from tilefuse.execution.block_tile.pieces import unrolled
-from tilefuse.lowering.emit import PRIVATE, SHARED, Emitter, Num
 from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.emit import PRIVATE, SHARED, Emitter, Num
 from tilefuse.lowering.reads import Point, Resident, TileContext, emit_stage, read_global, scalar_index
 from tilefuse.lowering.symbols import identifier
 

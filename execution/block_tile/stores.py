@@ -13,8 +13,8 @@ from tilefuse.analysis.index import Span
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.block_tile.pieces import Alignment, SharedRows, access_widths, moves_by_pieces, unrolled
 from tilefuse.execution.block_tile.share_out import Threads
-from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import TileContext
 from tilefuse.lowering.stored import Stored
 

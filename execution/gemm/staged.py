@@ -30,8 +30,8 @@ from tilefuse.execution.gemm.slices import sizes_of, unrolled_steps
 from tilefuse.execution.operands import staged_operands
 from tilefuse.execution.staged_body import Offset, StagedBody
 from tilefuse.execution.staging import Slice, Staging, buffer_rows_are_contiguous, vectors_are_aligned
-from tilefuse.lowering.emit import Num
 from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.emit import Num
 from tilefuse.lowering.symbols import identifier
 from tilefuse.lowering.update_ends import Ends
 

@@ -32,8 +32,8 @@ from tilefuse.execution.row_strip.columns import Middle, free_columns
 from tilefuse.execution.row_strip.invariants import may_fail
 from tilefuse.execution.row_strip.loops import loops
 from tilefuse.execution.row_strip.rows import StageRows, planes_at_once, rolling_rows
-from tilefuse.lowering.emit import SHARED, Emitter, Num
 from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.emit import SHARED, Emitter, Num
 from tilefuse.lowering.reads import Phase, Point, Resident, TileContext, emit_stage
 
 Place = tuple[SSAValue, list[SSAValue]]

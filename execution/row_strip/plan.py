@@ -11,8 +11,8 @@ from tilefuse.execution.row_strip.attribute import StripSchedule
 from tilefuse.execution.row_strip.emission import StripBody
 from tilefuse.execution.row_strip.invariants import hoist_invariants
 from tilefuse.execution.row_strip.order import order_for_registers
-from tilefuse.lowering.emit import Emitter
 from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.emit import Emitter
 from tilefuse.lowering.reads import TileContext
 
 

@@ -30,8 +30,8 @@ from tilefuse.dialects.img.types import FuncType
 from tilefuse.execution.scan.attribute import ScanSchedule
 from tilefuse.execution.scan.emission import ScanKernel
 from tilefuse.execution.scan.turned import TurnedScan
-from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.update_body import UpdateBody, UpdateFunction, domain_loops
 from tilefuse.lowering.update_ends import Ends
 from tilefuse.lowering.workspaces import Call, Workspace

@@ -27,8 +27,8 @@ from tilefuse.execution.scatter.attribute import ScatterSchedule
 from tilefuse.execution.scatter.runs import LOAD_BYTES, RowRead, row_reads
 from tilefuse.execution.scatter.table import STATIC_TABLES, TableWindow, window
 from tilefuse.execution.scatter.two_passes import TwoPasses
-from tilefuse.lowering.emit import SHARED, Emitter, Num
 from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.emit import SHARED, Emitter, Num
 from tilefuse.lowering.symbols import identifier
 from tilefuse.lowering.update_body import PointRow, UpdateBody, UpdateFunction
 from tilefuse.lowering.workspaces import Workspace

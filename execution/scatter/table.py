@@ -15,8 +15,8 @@ from tilefuse.analysis.value_range import is_unbounded, value_range
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import UpdateOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
-from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.targets.limits import STATIC_SHARED_LIMIT
 
 STATIC_TABLES = STATIC_SHARED_LIMIT - 16

@@ -38,8 +38,8 @@ from tilefuse.execution.plan import KernelPlan
 from tilefuse.execution.warp_tile.flags import TileFlags
 from tilefuse.execution.warp_tile.footprints import Footprint
 from tilefuse.execution.warp_tile.layout import LANES, WarpLayout, in_grid
-from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import Point, Resident, TileContext, emit_stage, read_global
 from tilefuse.lowering.rows import row_of
 from tilefuse.lowering.stored import Stored

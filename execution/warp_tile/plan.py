@@ -22,8 +22,8 @@ from tilefuse.execution.warp_tile.attribute import WarpSchedule
 from tilefuse.execution.warp_tile.emission import WarpTileBody, may_be_uniform
 from tilefuse.execution.warp_tile.flags import TileFlags
 from tilefuse.execution.warp_tile.layout import LANES, group_layout, in_grid
-from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.buffers import KernelBuffer
+from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import TileContext, all_of, locate
 from tilefuse.lowering.rows import fit_between, row_of
 
