@@ -153,11 +153,11 @@ class _StripScan(ScanKernel):
     def _before(self, where: _Where, rest: Num) -> None:
         """Fill the strip with the values that the updates start from, and take all of them but the last one."""
         e, count = self.e, self.e.min(rest, self.schedule.width)
-        (low, high), (first, last) = self._span_of_strip, self._overwritten
-        end = e.add(high, 1)
-        for start, stop in ((low, e.min(first, end)), (e.max(e.add(last, 1), low), end)):
-            if start is stop:
-                continue
+        low, end = self._span_of_strip[0], e.add(self._span_of_strip[1], 1)
+        unset = [(low, end)]
+        if (spared := self._overwritten) is not None:
+            unset = [(low, e.min(spared[0], end)), (e.max(e.add(spared[1], 1), low), end)]
+        for start, stop in unset:
             with e.loop(e.sub(stop, start), "point") as point, self._lanes(where, count) as (_, line):
                 position = self._on_line(line, e.add(start, point))
                 for number, value in enumerate(self._initial(position)):
@@ -241,8 +241,8 @@ class _StripScan(ScanKernel):
         return low, high
 
     @cached_property
-    def _overwritten(self) -> tuple[Num, Num]:
-        """The first and the last of the places that earlier updates set before they are read; low, low - 1 if none."""
+    def _overwritten(self) -> tuple[Num, Num] | None:
+        """The first and the last of the places that earlier updates set before anything reads them; None for none."""
         e, low = self.e, self._span_of_strip[0]
         found: tuple[Num, Num] | None = None
         for update in self.group.earlier:
@@ -260,7 +260,7 @@ class _StripScan(ScanKernel):
             is_there = e.both(e.compare("sge", least, found[0]), e.compare("sle", most, found[1]))
             runs = e.both(runs, is_there)
             found = e.min(found[0], self._if(runs, first, found[0])), e.max(found[1], self._if(runs, last, found[1]))
-        return found or (low, e.sub(low, 1))
+        return found
 
     def _runs(self, update: UpdateOp) -> SSAValue | None:
         """Whether the domain of an update has points; None if it surely has."""

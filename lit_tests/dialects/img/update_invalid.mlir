@@ -198,3 +198,22 @@ img.pipeline @p {
   } : !img.func<2xf32>
   img.return "g" = %g : !img.func<2xf32>
 }
+
+// -----
+
+img.pipeline @p {
+  %f = img.input "f" : !img.func<2xf32>
+  // expected-error @below {{group 'g': update 'v' is of the functions of 'u', which stands before it, and nothing else uses these}}
+  %g = img.group "g" {
+    %u = img.update "u" (%x, %y) of (%c = %f : !img.func<2xf32>) {
+      %v = img.read %c[%x, %y] : !img.func<2xf32>
+      img.write %v at [%x, %y] : f32
+    }
+    %v = img.update "v" (%x, %y) of (%c = %f : !img.func<2xf32>) {
+      %w = img.read %u[%x, %y] : !img.func<2xf32>
+      img.write %w at [%x, %y] : f32
+    }
+    img.yield %v : !img.func<2xf32>
+  } : !img.func<2xf32>
+  img.return "g" = %g : !img.func<2xf32>
+}
