@@ -170,7 +170,7 @@ class _StripScan(ScanKernel):
                     firsts = {line.coordinate: on_line[line.dim] for line in found.lines}
                     ScanKernel._lines_together(self, firsts, count)
             else:
-                self._take_in_order(update, where, count)
+                self._take_points(update, where, count)
 
     def _initial(self, position: Sequence[Num]) -> list[SSAValue]:
         if self.initial is not None:
@@ -197,7 +197,7 @@ class _StripScan(ScanKernel):
         else:
             ScanKernel._store(self, where, values)
 
-    def _take_in_order(self, update: UpdateOp, where: _Where, count: Num) -> None:
+    def _take_points(self, update: UpdateOp, where: _Where, count: Num) -> None:
         """Take the points of an update in order, each of all lines of the strip."""
         earlier = cast(UpdateFunction, _Earlier(self, update))
         domain: _Where = {}
