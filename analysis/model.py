@@ -19,6 +19,7 @@ from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, Span, is_stag
 from tilefuse.analysis.index_values import with_values
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.points import Extents, needed_extents
+from tilefuse.analysis.row_sharing import row_instructions
 from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.analysis.subwords import HALF_RATE, of_type, pair_slots, pairs_pay, subword_intervals
 from tilefuse.dialects.img.attrs import BoundaryKind
@@ -102,6 +103,18 @@ class Node:
     element_bytes: tuple[int, ...] = ()
     storage: tuple[Attribute, ...] = ()
     """The signless type of each value."""
+
+    _shares: dict[int, float] = field(default_factory=dict)
+
+    def share_of_rows(self, together: int) -> float:
+        """The share of its instructions that rows in one loop take, which compute once what they have in common."""
+        if together == 1 or not isinstance(self.op, StageOp):
+            return 1.0
+        found = self._shares.get(together)
+        if found is None:
+            each, alone = row_instructions(self.op, together), row_instructions(self.op, 1)
+            self._shares[together] = found = each / alone if alone else 1.0
+        return found
 
     @property
     def in_memory(self) -> tuple[object, ...]:

@@ -23,6 +23,7 @@ from tilefuse.passes.copy_updated import CopyUpdated
 from tilefuse.passes.drop_zero_terms import DropZeroTerms
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.group_updates import GroupUpdates
+from tilefuse.passes.inline_columns import InlineColumns
 from tilefuse.passes.inline_stages import InlineStages
 from tilefuse.passes.inline_windows import InlineWindows
 from tilefuse.passes.merge_sums import MergeSums
@@ -114,6 +115,7 @@ def standard_passes(
         DropZeroTerms(fma=machine(target).is_gpu),  # of CPUs some have no such instruction
         *([ConvertOnce()] if is_cpu(target) else []),
         GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]
+        *([InlineColumns(target=target, extent=size)] if is_cpu(target) else []),
         GroupUpdates(target=target),
         ComputeInSteps(target=target, extent=size)
         if machine(target).is_gpu  # on CPUs no model can

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tilefuse.analysis.machine import machine
@@ -15,6 +15,8 @@ from tilefuse.execution.search import best_schedule
 
 Change = Callable[[PipelineOp, GroupOp, GroupOp], None]
 """Makes a producer part of a group."""
+ChangeAlone = Callable[[GroupOp], None]
+"""Changes a group."""
 
 
 def named(pipeline: PipelineOp, name: str) -> GroupOp:
@@ -30,17 +32,31 @@ class Trials:
     extent: tuple[int, ...]
 
     def tried(self, pipeline: PipelineOp, producer: str, name: str, change: Change, *, always: bool) -> PipelineOp:
-        """Return the pipeline with producer and group merged, if this is cheaper; `always`: if it is possible."""
+        """The pipeline with a producer and a group made one, if the change pays; `always`: if a kernel can."""
+
+        def both(copy: PipelineOp) -> None:
+            change(copy, named(copy, producer), named(copy, name))
+
+        return self._tried(pipeline, (producer, name), both, always)
+
+    def tried_alone(self, pipeline: PipelineOp, name: str, change: ChangeAlone) -> PipelineOp:
+        """The pipeline with a group changed, if that pays."""
+        return self._tried(pipeline, (name,), lambda copy: change(named(copy, name)), always=False)
+
+    def _tried(
+        self, pipeline: PipelineOp, names: Sequence[str], change: Callable[[PipelineOp], None], always: bool
+    ) -> PipelineOp:
+        """The pipeline with groups made the last of them, if the change pays."""
         copy = pipeline.clone()
         block = pipeline.parent_block()
         assert block is not None
         block.insert_op_after(copy, pipeline)
-        change(copy, named(copy, producer), named(copy, name))
-        cost = self._microseconds(copy, named(copy, name))
+        change(copy)
+        cost = self._microseconds(copy, named(copy, names[-1]))
         taken = cost is not None and always
         if cost is not None and not taken:
-            separate = self._microseconds(pipeline, named(pipeline, producer), named(pipeline, name))
-            taken = separate is not None and cost < separate
+            before = self._microseconds(pipeline, *(named(pipeline, name) for name in names))
+            taken = before is not None and cost < before
         rest, kept = (pipeline, copy) if taken else (copy, pipeline)
         rest.detach()
         rest.erase()

@@ -69,6 +69,7 @@ UNIVERSE = Universe(
         "thread-arrays": _pass("thread_arrays", "ThreadArrays"),
         "compute-in-steps": _pass("compute_in_steps", "ComputeInSteps"),
         "infer-bounds": _pass("infer_bounds", "InferBounds"),
+        "inline-columns": _pass("inline_columns", "InlineColumns"),
         "inline-stages": _pass("inline_stages", "InlineStages"),
         "inline-windows": _pass("inline_windows", "InlineWindows"),
         "lower-groups": _pass("lower_groups", "LowerGroups"),

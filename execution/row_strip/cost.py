@@ -175,7 +175,10 @@ def _loop_costs(facts: GroupFacts, rows: dict[int, StageRows]) -> list[tuple[tup
     nodes, found = facts.model.nodes, []
     for ids in _loops(facts, rows):
         r = rows[ids[0]]
-        each = sum(instructions_of_plane(node, r) + node.values for node in (nodes[id] for id in ids))
+        each = sum(
+            instructions_of_plane(node, r) * node.share_of_rows(r.together) + node.values
+            for node in (nodes[id] for id in ids)
+        )
         found.append((ids, each + _loads_of(facts, rows, ids) + _addresses_of(facts, rows, ids)))
     return found
 
