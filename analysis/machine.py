@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from tilefuse.analysis.calibration import DEFAULTS, Calibration, calibration, cpu_rates
 from tilefuse.dialects.diagnostics import PipelineError
 
+STAYS_SHARE = 0.4
+"""Share of the last cache that a call may expect to find its own: others store and read meanwhile."""
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -42,6 +45,10 @@ class Machine:
     """Of the cache that all cores of a CPU share."""
     clock_ghz: float = 3.0
     """Of a CPU."""
+
+    def keeps(self, bytes: float) -> bool:
+        """Whether a call of a CPU may expect to find what the last one left, so much, in the last cache."""
+        return not self.last_cache_bytes or bytes <= STAYS_SHARE * self.last_cache_bytes
 
 
 def check_extent(extent: tuple[int, ...], where: str) -> None:

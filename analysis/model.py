@@ -25,6 +25,7 @@ from tilefuse.analysis.subwords import HALF_RATE, of_type, pair_slots, pairs_pay
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import (
     BY_PLANES,
+    SHARES_ROWS,
     BoundaryOp,
     Definition,
     GroupOp,
@@ -108,7 +109,7 @@ class Node:
 
     def share_of_rows(self, together: int) -> float:
         """The share of its instructions that rows in one loop take, which compute once what they have in common."""
-        if together == 1 or not isinstance(self.op, StageOp):
+        if together == 1 or not isinstance(self.op, StageOp) or SHARES_ROWS not in self.op.attributes:
             return 1.0
         found = self._shares.get(together)
         if found is None:

@@ -120,6 +120,14 @@ class GroupFacts:
         """The members that others read at data-dependent places, each with one such reader."""
         return looked_up(self.model, self.members)
 
+    @cached_property
+    def picture_bytes(self) -> float:
+        """Bytes of the output, and of what the members read of others, as far as it is needed."""
+        nodes = self.model.nodes
+        read = {p for id in self.members for p in nodes[id].offsets if p not in self.members}
+        total = sum(math.prod(nodes[id].needed or self.box) * nodes[id].bytes for id in read)
+        return total + math.prod(self.box) * nodes[self.output].bytes
+
     @property
     def definition(self) -> Definition:
         """The anchor or the update."""

@@ -7,8 +7,8 @@
       img.yield %blur0                                      img.yield %blur0
 
 A loop over several rows of the reader computes each row of the stage once for all of them that read it, in registers:
-so no row of it is stored and loaded again, and one loop goes over what is read and what is written at the same time,
-while memory gives several rows of each. Done where the cost model finds that cheaper. For CPUs.
+so no row of it is stored and loaded again, and one loop has memory read and write several rows at the same time. Done
+where pictures come from main memory, and the cost model finds it cheaper: caches are not faster by that. For CPUs.
 """
 
 from __future__ import annotations
@@ -17,19 +17,21 @@ from dataclasses import dataclass
 from functools import partial
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import cse
 
-from tilefuse.analysis.access import accesses, read_sites
+from tilefuse.analysis.access import accesses, read_sites, reads
 from tilefuse.analysis.index import Index
-from tilefuse.analysis.machine import check_extent, check_target
-from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp, prints
+from tilefuse.analysis.machine import check_extent, check_target, machine
+from tilefuse.analysis.row_sharing import row_instructions
+from tilefuse.dialects.img.ops import SHARES_ROWS, GroupOp, PipelineOp, StageOp, prints
 from tilefuse.passes.inline_stages import inline_at
 from tilefuse.passes.trials import Trials, named
 
-MOST_ROWS = 5
-"""Rows that are read of a stage, at most: loops compute few rows at once, so of more too many would be of one row."""
+MOST_AGAIN = 24.0
+"""Instructions and reads of a stage times the rows of it that are read beside the first, at most: a loop computes as
+many rows more than it has of its reader, so that of more it is not worth a comparison."""
 
 
 @dataclass(frozen=True)
@@ -52,27 +54,31 @@ class InlineColumns(ModulePass):
             for name in [g.sym_name.data for g in groups if g.schedule is None and g.update is None]:
                 # readers first: what they read is read by theirs then
                 for number in reversed(range(len(named(pipeline, name).stages) - 1)):
-                    if _is_column(named(pipeline, name).stages[number]):
+                    if _is_column(named(pipeline, name).stages[number]) and self._is_far(trials, pipeline, name):
                         pipeline = trials.tried_alone(pipeline, name, partial(_inline, number=number))
+
+    def _is_far(self, trials: Trials, pipeline: PipelineOp, name: str) -> bool:
+        """Whether a group reads and writes main memory."""
+        return not machine(self.target).keeps(trials.facts(pipeline, name).picture_bytes)
 
 
 def _is_column(stage: StageOp) -> bool:
     """Whether one stage beside it reads a stage, at few rows of the same column, and nothing else does."""
     sites = read_sites(stage)
-    if sites is None or not 1 < len(sites) <= MOST_ROWS or stage.place is not None or prints(stage):
+    if sites is None or len(sites) < 2 or stage.place is not None or prints(stage):
         return False
     reader = sites[0][0]
     if not isinstance(reader, StageOp) or any(other is not reader for other, _, _ in sites):
         return False
     found = [a.indices for a in accesses(reader) if a.op.source in stage.funcs]
-    beside = {(at[0], *at[2:]) for at in found if len(at) > 1}
-    ys = [at[1] for at in found if len(at) > 1]
-    return (
-        len(beside) == 1
-        and len(ys) == len(found)
-        and all(isinstance(y, Index) and (y.var, y.num, y.den) == (1, 1, 1) for y in ys)
-        and all(isinstance(i, Index) and i.den == 1 for at in beside for i in at)
-    )
+    if stage.rank < 2 or any(not isinstance(i, Index) or i.den != 1 for at in found for i in at):
+        return False
+    rows = [at[1] for at in found if isinstance(at[1], Index)]
+    if len({(at[0], *at[2:]) for at in found}) > 1 or any((y.var, y.num) != (1, 1) for y in rows):
+        return False
+    offsets = [y.offset for y in rows]
+    work = row_instructions(stage, 1) + len(list(reads(stage)))
+    return work * (max(offsets) - min(offsets)) <= MOST_AGAIN
 
 
 def _inline(group: GroupOp, number: int) -> None:
@@ -85,4 +91,6 @@ def _inline(group: GroupOp, number: int) -> None:
         inline_at(stage, site, move=count == len(sites))
     stage.detach()
     stage.erase()
+    assert isinstance(reader, StageOp)
+    reader.attributes[SHARES_ROWS] = UnitAttr()
     cse(reader)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tilefuse.analysis.machine import machine
-from tilefuse.analysis.model import extract
+from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.execution.candidate import Wishes
@@ -62,15 +62,20 @@ class Trials:
         rest.erase()
         return kept
 
+    def facts(self, pipeline: PipelineOp, name: str) -> GroupFacts:
+        """The facts of a group."""
+        return self._facts(extract(pipeline, self.extent), named(pipeline, name))
+
+    def _facts(self, model: PipelineModel, group: GroupOp) -> GroupFacts:
+        return GroupFacts.of(group, model, nominal_extent(self.extent, machine(self.target)))
+
     def _microseconds(self, pipeline: PipelineOp, *groups: GroupOp) -> float | None:
         """Predict the time of groups of a pipeline; None if one cannot be a kernel."""
         on, model = machine(self.target), extract(pipeline, self.extent)
         total = 0.0
         for group in groups:
             try:
-                found = best_schedule(
-                    GroupFacts.of(group, model, nominal_extent(self.extent, on)), on, Wishes(thorough=False)
-                )
+                found = best_schedule(self._facts(model, group), on, Wishes(thorough=False))
             except NotFusable:
                 return None
             if found is None:

@@ -14,7 +14,7 @@ from tilefuse.execution.across import ACROSS_HEIGHT, ACROSS_WIDTH, across_cost, 
 from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
-from tilefuse.execution.row_strip.features import FEW, STAYS_SHARE, StripFeatures
+from tilefuse.execution.row_strip.features import FEW, StripFeatures
 from tilefuse.execution.row_strip.loops import loads, loops
 from tilefuse.execution.row_strip.rows import StageRows, instructions_of_plane, rolling_rows
 
@@ -102,11 +102,7 @@ def stays(found: StripFeatures, machine: Machine) -> bool:
 
 def streams_output(facts: GroupFacts, machine: Machine) -> bool:
     """Whether the output goes past the caches: it and the inputs, as far as they are read, do not stay in the last."""
-    nodes = facts.model.nodes
-    inputs = {p for id in facts.members for p in nodes[id].offsets if p not in facts.members}
-    total = sum(math.prod(nodes[id].needed or facts.box) * nodes[id].bytes for id in inputs)
-    total += math.prod(facts.box) * nodes[facts.output].bytes
-    return machine.cores >= STREAM_CORES and 0 < STAYS_SHARE * machine.last_cache_bytes < total
+    return machine.cores >= STREAM_CORES and not machine.keeps(facts.picture_bytes)
 
 
 def _shares_rows(facts: GroupFacts, counts: Sequence[dict[int, StageRows]]) -> bool:

@@ -14,8 +14,6 @@ LAST_STRIPS = 0.5
 """Share of a strip's time for which threads that find no more wait for the others."""
 LAST_BALANCED = 0.15
 """Share of a strip's time where all cores have as many strips, and few, and pictures stay in the last cache."""
-STAYS_SHARE = 0.4
-"""Share of the last cache that a call may expect to find its own: others store and read meanwhile."""
 FEW = 4
 """Strips of a core that are few."""
 NOT_HIDDEN = 0.15
@@ -48,7 +46,7 @@ class StripFeatures(Features):
     def is_balanced(self, machine: Machine) -> bool:
         """Whether all cores have as many strips, and few, of pictures that stay in the last cache."""
         each, left = divmod(self.blocks, machine.cores)
-        return not left and each <= FEW and self.bytes <= STAYS_SHARE * machine.last_cache_bytes
+        return not left and each <= FEW and machine.keeps(self.bytes)
 
     def times(self, machine: Machine) -> tuple[float, float]:
         """Microseconds of main memory, and of the arithmetic, each without the other."""

@@ -15,7 +15,7 @@ from tilefuse.dialects.img.ops.pipeline import PipelineOp, ReturnOp
 from tilefuse.dialects.img.ops.print import PrintOp, prints
 from tilefuse.dialects.img.ops.require import RequireOp
 from tilefuse.dialects.img.ops.sources import ExtentOp, InputOp, MinOp, ParamOp
-from tilefuse.dialects.img.ops.stage import BY_PLANES, ReadOp, StageOp, YieldOp
+from tilefuse.dialects.img.ops.stage import BY_PLANES, SHARES_ROWS, ReadOp, StageOp, YieldOp
 from tilefuse.dialects.img.ops.update import COMBINERS, SET, Definition, UpdateOp, WriteOp
 
 OPERATIONS: list[type[Operation]] = [
@@ -45,6 +45,7 @@ __all__ = [
     "MOSTLY_BORDER",
     "OPERATIONS",
     "SET",
+    "SHARES_ROWS",
     "SINGLE_WAVE",
     "BoundaryOp",
     "Definition",

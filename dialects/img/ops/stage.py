@@ -47,6 +47,9 @@ _INDEX = IndexType()
 
 BY_PLANES = "by_planes"
 """On a stage: dimensions after x and y are tiled plane by plane, if they are small, too."""
+SHARES_ROWS = "shares_rows"
+"""Attribute of a stage whose rows have values in common, which a loop over several of them computes once: what another
+stage computed before it was made part of this one."""
 
 
 def computes_values_only(op: Operation) -> bool:
