@@ -22,7 +22,7 @@ from tilefuse.execution.gemm.vector_values import VectorValues, contiguous_reads
 
 BLOCKS = ((2, 6), (2, 4), (4, 2), (2, 2), (4, 1), (2, 1))
 """Vectors along x, and rows, of blocks whose sums fit 16 registers."""
-WIDE_BLOCKS = ((2, 12), (2, 8), *BLOCKS)
+WIDE_BLOCKS = ((4, 6), (4, 5), (2, 12), (2, 8), *BLOCKS)
 """Of 32 registers."""
 ONE_VECTOR = ((1, 12), (1, 8))
 """Of blocks of functions that have no more along x, as few channels."""
