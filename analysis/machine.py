@@ -47,7 +47,7 @@ class Machine:
     """Of a CPU."""
 
     def keeps(self, bytes: float) -> bool:
-        """Whether a call of a CPU may expect to find what the last one left, so much, in the last cache."""
+        """Whether so many bytes stay in the last cache of a CPU from one call to the next."""
         return not self.last_cache_bytes or bytes <= STAYS_SHARE * self.last_cache_bytes
 
 

@@ -108,7 +108,7 @@ class Node:
     _shares: dict[int, float] = field(default_factory=dict)
 
     def share_of_rows(self, together: int) -> float:
-        """The share of its instructions that rows in one loop take, which compute once what they have in common."""
+        """The share of its instructions left in a loop over several rows, which computes common values once."""
         if together == 1 or not isinstance(self.op, StageOp) or SHARES_ROWS not in self.op.attributes:
             return 1.0
         found = self._shares.get(together)

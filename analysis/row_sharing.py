@@ -1,4 +1,4 @@
-"""Count what rows of a stage share: values that one row computes of the same reads as another."""
+"""Count the values that several rows of a stage have in common."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.dialects.img.ops import ReadOp, StageOp, YieldOp
 
 _Value = tuple[Hashable, int | None]
-"""What a value is, and which row from the stage's own it is of: None if all rows have it in common."""
+"""A kind of value, and its row from the stage's own; None if all rows have it in common."""
 
 
 def row_instructions(stage: StageOp, rows: int) -> float:
@@ -49,7 +49,7 @@ def _read(op: ReadOp, of: dict[SSAValue, int]) -> _Value:
 
 
 def _computed(op: Operation, known: Mapping[SSAValue, _Value]) -> _Value:
-    """What an op computes: alike in two rows if its operands are, which may be of several rows."""
+    """The value of an op: alike in two rows if its operands are, which may be of several rows."""
     if op.regions:
         return op, 0
     operands = [known.get(value, (value, None)) for value in op.operands]

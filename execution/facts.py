@@ -122,7 +122,7 @@ class GroupFacts:
 
     @cached_property
     def picture_bytes(self) -> float:
-        """Bytes of the output, and of what the members read of others, as far as it is needed."""
+        """Bytes of the output, and of the functions that the members read, as far as they are needed."""
         nodes = self.model.nodes
         read = {p for id in self.members for p in nodes[id].offsets if p not in self.members}
         total = sum(math.prod(nodes[id].needed or self.box) * nodes[id].bytes for id in read)

@@ -1,4 +1,4 @@
-"""`inline-columns`: compute a stage of a kernel where another reads few of its rows, all in one column.
+"""`inline-columns`: compute a stage where few of its rows are read, all in one column.
 
     %blur = img.group "blur" {                            %blur = img.group "blur" {
       %sum = img.stage "sum" (%x, %y) { ... }               %blur0 = img.stage "blur" (%x, %y) {

@@ -40,7 +40,7 @@ class Trials:
         return self._tried(pipeline, (producer, name), both, always)
 
     def tried_alone(self, pipeline: PipelineOp, name: str, change: ChangeAlone) -> PipelineOp:
-        """The pipeline with a group changed, if that pays."""
+        """The pipeline with a group changed, if the change pays."""
         return self._tried(pipeline, (name,), lambda copy: change(named(copy, name)), always=False)
 
     def _tried(
