@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -57,6 +57,9 @@ def piece_loads(
     windows: dict[tuple[int, ...], list[tuple[int, int]]] = {}
     if not all(reads):
         return 0.0, 0
+    if not times[0]:
+        values = len({(at[0], *place) for j in range(rows_per_thread) for at, place in _in_row(reads, j, times[1])})
+        return (values / (piece * rows_per_thread), values) if values <= MOST_LOADED_AHEAD else (0.0, 0)
     for x, *rest in reads:
         windows.setdefault(tuple(rest[1:]), []).append((x, rest[0] if rest else 0))
     loads, values = 0, 0
@@ -88,11 +91,11 @@ def warp_passes(reads: Reads, piece: int, rows_per_thread: int, bytes: int, time
     if not all(reads):
         return 1 / (piece * rows_per_thread)  # one value, which all lanes get at once
     windows: dict[tuple[int, ...], set[int]] = {}
-    for x, *rest in reads:
-        for j in range(rows_per_thread):
-            row = ((rest[0] if rest else 0) + j * times[1], *rest[1:])
+    for j in range(rows_per_thread):
+        for (x, *_), row in _in_row(reads, j, times[1]):
             windows.setdefault(row, set()).update(x + i * times[0] for i in range(piece))
-    width = piece & -piece if piece_loads(reads, piece, rows_per_thread, bytes, times)[1] else 1
+    together = times[0] and piece_loads(reads, piece, rows_per_thread, bytes, times)[1]
+    width = piece & -piece if together else 1
     width, stride, found = min(width, max(1, 16 // bytes)), piece * times[0] * bytes, 0
     for columns in windows.values():
         for low, high in _near(columns, width):
@@ -100,6 +103,12 @@ def warp_passes(reads: Reads, piece: int, rows_per_thread: int, bytes: int, time
                 if not columns.isdisjoint(range(first, first + count)):
                     found += passes(count * bytes, stride)
     return found / (piece * rows_per_thread)
+
+
+def _in_row(reads: Reads, row: int, times: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Give the reads of a row of a thread's points, each with the coordinates of its place after x."""
+    for at in reads:
+        yield at, ((at[1] if len(at) > 1 else 0) + row * times, *at[2:])
 
 
 def _near(columns: set[int], width: int) -> list[tuple[int, int]]:
@@ -123,8 +132,13 @@ class Read:
 
 
 def times_of(indices: Sequence[AnyIndex]) -> tuple[int, int]:
-    """Return the columns and rows of the function per step of its reader; 1 along an index of another kind."""
+    """Return the columns and rows of the function per step of its reader; 1 along an index of another kind.
+
+    No columns where all points of a row read the same: a load of one place serves all of a warp.
+    """
     found = [1, 1]
+    if all(isinstance(index, Index) and index.var != 0 for index in indices):
+        found[0] = 0
     for d, index in enumerate(indices[:2]):
         if isinstance(index, Index) and index.var == d and index.den == 1:
             found[d] = max(1, index.num)
