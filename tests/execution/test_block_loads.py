@@ -2,9 +2,10 @@
 
 import pytest
 
+from tilefuse.analysis.index import Index
 from tilefuse.analysis.machine import machine
 from tilefuse.execution.block_tile.features import BlockFeatures
-from tilefuse.execution.block_tile.loads import passes, piece_loads, shared_loads, warp_passes
+from tilefuse.execution.block_tile.loads import passes, piece_loads, shared_loads, times_of, warp_passes
 from tilefuse.execution.block_tile.registers import LiveValues
 
 TRIPLE = ((-1, 0), (0, 0), (1, 0))
@@ -41,6 +42,18 @@ def test_lanes_at_twice_their_coordinates_meet():
 def test_lanes_get_a_value_without_dimensions_at_once():
     assert warp_passes(((),), 1, 1, 4, (1, 1)) == 1
     assert warp_passes(((),), 4, 2, 4, (1, 1)) == 1 / 8
+
+
+def test_what_all_points_of_a_row_read_is_loaded_once():
+    row, other = Index(1, 1), Index(1, -1, 0, 2)
+    assert times_of((row, other)) == (0, 1)
+    assert times_of((Index(None, 0, 3), row)) == (0, 1)
+    assert times_of((Index(0, 1), row)) == (1, 1)
+    # two places of a row, three of two rows: for four points in one pass each
+    assert warp_passes(((0, 0), (2, 0)), 4, 1, 4, (0, 1)) == 2 / 4
+    assert piece_loads(((0, 0), (2, 0)), 4, 1, 4, (0, 1)) == (2 / 4, 2)
+    assert piece_loads(((0, 0), (0, 1)), 4, 2, 4, (0, 1)) == (3 / 8, 3)
+    assert warp_passes(((0, 0), (0, 1)), 4, 2, 4, (0, 1)) == 3 / 8
 
 
 def test_points_at_twice_their_coordinates_share_less():
