@@ -313,4 +313,5 @@ class _Estimates:
             guarded=counts.guarded,
             row_bytes=LANES * counts.row_bytes,
             rows=warps * pitch,
+            unpaired_columns=counts.unpaired_columns,
         )

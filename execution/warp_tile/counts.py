@@ -29,6 +29,8 @@ as long as one across rows."""
 SECTOR_COST = 0.8
 """Instructions in the time of a load of a place of its own near the point, for each column between neighbouring lanes'
 points: these are in as many more sectors."""
+FEW_STAGES = 2
+"""Stages of a group up to which what it loads and stores, element by element, counts beside its arithmetic."""
 LONG_GROUP = 16
 """Stages of a group beyond which it is a chain, whose steps follow one another."""
 
@@ -98,6 +100,8 @@ class Counts:
     """Values that the stage with most reads takes."""
     packed: bool = False
     """Whether two points share a register."""
+    unpaired_columns: int = 0
+    """Columns of a lane in a group of few stages, where no two points do; else 0."""
     packed_gain: LinearInRows = field(default_factory=LinearInRows)
     """Gain of neighbours that share a register over points half of a lane's columns apart; see `best_pair_stride`."""
     guarded: bool = False
@@ -132,6 +136,7 @@ def count(model: PipelineModel, members: Sequence[int], layout: WarpLayout, exch
     found.packed = any(pairs)
     if found.packed or any(source.paired for source in layout.sources.values()):
         _count_packed(found, model, layout, stored)
+    found.unpaired_columns = 0 if found.packed or len(members) > FEW_STAGES else layout.vector
     found.terms = layout.vector * max(
         len(model.nodes[id].accesses) / (2 if pair else 1) for id, pair in zip(members, pairs, strict=True)
     )

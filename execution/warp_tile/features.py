@@ -29,6 +29,9 @@ and the share that is left of the time per instruction of its last block."""
 BEGIN_US, BEGUN_US, BEGIN_POWER = 0.7, 0.135, 8.0
 """Microseconds that such a kernel takes to begin, and per block of a multiprocessor; how sharply the longer of that and
 of its instructions' time decides."""
+MANY_COLUMNS, UNPAIRED_COST = 8, 1.4
+"""Columns of a lane from which elements smaller than a word take so many times the instructions that are counted, where
+no two points share a register: they are taken out of words, and joined again, one by one."""
 FULL_THREADS = 1024
 """Threads resident on a multiprocessor for which `overlap` is given."""
 
@@ -67,6 +70,8 @@ class WarpFeatures(Features):
     """Of a warp's rows in memory, on average."""
     rows: int
     """Of a block, with the halo."""
+    unpaired_columns: int = 0
+    """Columns of a lane in a group of few stages, where no two points share a register; else 0."""
 
     def analytical(self, machine: Machine) -> float:
         return _microseconds(self, machine)
@@ -155,6 +160,7 @@ def _compute(work: WarpFeatures, of_lane: float, machine: Machine) -> float:
     code = 1.0 + c.code_penalty * max(0.0, work.code / c.code_limit - 1.0)
     instructions = work.blocks * work.warps * LANES * of_lane * c.issue_overhead * code
     compute = instructions / machine.instructions_per_us * (1.0 + c.border * work.at_border)
+    compute *= UNPAIRED_COST if work.unpaired_columns >= MANY_COLUMNS else 1.0
     # some multiprocessors have a block more than others, and not only by one where blocks move in early; but where
     # all places are taken each has as many
     full = FULL_WAVE <= work.waves(machine) <= 1.0
