@@ -35,12 +35,12 @@ from tilefuse.frontend.var import Var
 
 
 def vars(names: str) -> tuple[Var, ...]:
-    """`x, y = vars("x y")`: Vars by their names."""
+    """Make Vars from their names: `x, y = vars("x y")`."""
     return tuple(Var(name) for name in names.split())
 
 
 def evaluate(value: Any) -> Any:
-    """The number of an Expr without coordinates, or a tuple of numbers for a Tuple; Params have their `set` values."""
+    """Evaluate an Expr without coordinates to a number, or a Tuple to several; Params have their `set` values."""
     func = Func("value")
     func[()] = value
     found = func.realize([], target="reference")
@@ -51,7 +51,7 @@ evaluate_may_gpu = evaluate
 
 
 def lambda_func(*args: Any) -> Func:
-    """`lambda_func(x, y, expr)`: a Func with no name of its own, defined at once."""
+    """Define an anonymous Func: `lambda_func(x, y, expr)`."""
     func = Func()
     func[args[:-1]] = args[-1]
     return func
@@ -63,7 +63,7 @@ _0, _1, _2, _3, _4, _5, _6, _7, _8, _9 = (Var.implicit(i) for i in range(10))
 
 
 def funcs(names: str) -> tuple[Func, ...]:
-    """`f, g = funcs("f g")`: Funcs by their names."""
+    """Make Funcs from their names: `f, g = funcs("f g")`."""
     return tuple(Func(name) for name in names.split())
 
 

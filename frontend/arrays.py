@@ -1,4 +1,4 @@
-"""Arrays of a type of the language: zeros in a storage order, and shapes without memory."""
+"""Arrays of the language's types: zeros in a storage order, and shapes without memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilefuse.frontend.types import Type
 
 
 def dtype_of(type: Type) -> np.dtype:
-    """NumPy's type of a pixel; PipelineError where it has none."""
+    """Return NumPy's dtype of a pixel type; PipelineError if there is none."""
     type.check_pixel("a Buffer")
     facts = ELEMENTS[type.element]
     if not facts.in_numpy:
@@ -22,7 +22,7 @@ def dtype_of(type: Type) -> np.dtype:
 
 
 def zeros(type: Type, sizes: Sequence[int], order: Sequence[int] | None = None) -> np.ndarray:
-    """Zeros with x as the last axis; `order`: the dimensions by how near their points lie in memory."""
+    """Make zeros with x as the last axis; `order`: the dimensions by how near their points are in memory."""
     order = range(len(sizes)) if order is None else order
     if sorted(order) != list(range(len(sizes))):
         fail(f"Buffer(type, sizes, storage_order): {list(order)} is no order of {len(sizes)} dimensions")
@@ -32,5 +32,5 @@ def zeros(type: Type, sizes: Sequence[int], order: Sequence[int] | None = None) 
 
 
 def no_memory(type: Type, sizes: Sequence[int]) -> np.ndarray:
-    """An array of these sizes, x first, that takes no memory: it has a shape, and is neither read nor written."""
+    """Make an array of these sizes, x first, without memory: it has a shape, and is neither read nor written."""
     return np.broadcast_to(np.zeros((), dtype_of(type)), tuple(int(n) for n in reversed(sizes)))

@@ -1,4 +1,4 @@
-"""Halide's functions of the bits of a number, and division that rounds towards zero."""
+"""Halide's bit functions, and division that rounds towards zero."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def count_trailing_zeros(value: Any) -> Expr:
 
 
 def reinterpret(type: Type, value: Any) -> Expr:
-    """The bits of `value` as a `type` of the same width."""
+    """Reinterpret the bits of `value` as a `type` of the same width."""
     value = as_expr(value)
     if not isinstance(type, Type):
         fail(f"reinterpret takes a type first, not {type!r}")
@@ -45,7 +45,7 @@ def reinterpret(type: Type, value: Any) -> Expr:
 
 
 def concat_bits(values: Sequence[Any]) -> Expr:
-    """The bits of 2, 4 or 8 values of one type, the first the lowest, as an integer as wide as all of them."""
+    """Concatenate the bits of 2, 4 or 8 values of one type, the first lowest, to an integer of their total width."""
     exprs = [as_expr(v) for v in values]
     types = {e.type() for e in exprs}
     if len(types) != 1:
@@ -63,7 +63,7 @@ def concat_bits(values: Sequence[Any]) -> Expr:
 
 
 def extract_bits(type: Type, value: Any, lowest: Any) -> Expr:
-    """Extract as many bits of `value` as `type` has, from bit `lowest` on, as a `type`; above the value they are 0."""
+    """Extract the bits of a `type` from `value`, starting at bit `lowest`; bits above the value are 0."""
     x = as_expr(value)
     if not isinstance(type, Type):
         fail(f"extract_bits takes a type first, not {type!r}")
@@ -83,7 +83,7 @@ def extract_bits(type: Type, value: Any, lowest: Any) -> Expr:
 
 
 def div_round_to_zero(a: Any, b: Any) -> Expr:
-    """a / b of integers, rounded towards zero; by zero it gives 0."""
+    """Divide integers, rounding towards zero; a division by zero gives 0."""
     x, y = _dividend("div_round_to_zero", a, b)
     if x.type().is_uint():
         return binary("div", x, y)
@@ -93,7 +93,7 @@ def div_round_to_zero(a: Any, b: Any) -> Expr:
 
 
 def mod_round_to_zero(a: Any, b: Any) -> Expr:
-    """The remainder of `div_round_to_zero`, with the sign of `a`; by zero it gives 0."""
+    """Return the remainder of `div_round_to_zero`, with the sign of `a`; a division by zero gives 0."""
     x, y = _dividend("mod_round_to_zero", a, b)
     if x.type().is_uint():
         return binary("mod", x, y)

@@ -1,4 +1,4 @@
-"""Lowering the expressions of one Func, or of the scalars between the stages, into a block."""
+"""Lowering of the expressions of one Func, or of the scalars between the stages, to a block."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ INDEX = IndexType()
 
 
 def coordinate_key(e: Expr) -> Hashable:
-    """Key of a Var or RVar: each Var("x") is the same coordinate."""
+    """Return the key of a Var or RVar: all Vars of one name are one coordinate."""
     return e.data if e.op == "var" else (id(e.data[0]), e.data[1])
 
 
 class Scope(Protocol):
-    """The values that stand around a body: functions, Params, and sizes of images."""
+    """Values available to a body: functions, Params, and sizes of images."""
 
     def function(self, source: Source, index: int) -> SSAValue: ...
 
@@ -37,7 +37,7 @@ class Scope(Protocol):
 
 
 class BodyBuilder:
-    """Computes values in `block`. Each node is computed once, however often it is used."""
+    """Compute values in `block`. Each node is computed once, however often it is used."""
 
     def __init__(self, block: Block, scope: Scope, coordinates: Mapping[Hashable, SSAValue] | None = None):
         self._emit = BodyEmitter(block)
@@ -49,14 +49,14 @@ class BodyBuilder:
         self._numbers: dict[object, SSAValue] = {}
 
     def values(self, exprs: Sequence[Expr]) -> list[SSAValue]:
-        """The values of expressions, in arith's signless types."""
+        """Return the values of expressions, in arith's signless types."""
         for e in postorder(exprs, self._children):
             if id(e) not in self._values:
                 self._values[id(e)] = self._value(e)
         return [self._values[id(e)] for e in exprs]
 
     def index(self, e: Expr) -> SSAValue:
-        """The value of an int32 expression, as an `index` computed by arith."""
+        """Return the value of an int32 expression as an `index` computed by arith."""
         return self._index_sum(index_forms([e])[0])
 
     def _children(self, e: Expr) -> Sequence[Expr]:
@@ -96,7 +96,7 @@ class BodyBuilder:
         return self._emit.add(img.ReadOp(self._scope.function(source, value_index), indices, map))
 
     def position(self, args: Sequence[Expr]) -> tuple[AffineMap, list[SSAValue]]:
-        """The position of a write: the map of the access, and the values that it takes."""
+        """Return the position of a write: the map of the access, and its operands."""
         return self._access(index_forms(args))
 
     def _access(self, forms: Sequence[Linear]) -> tuple[AffineMap, list[SSAValue]]:

@@ -1,4 +1,4 @@
-"""BoundaryConditions: an image or Func continued outside of a box."""
+"""BoundaryConditions: an image or Func continued outside a box."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ class BoundaryConditions:
 
     @staticmethod
     def repeat_edge(f: Any, bounds: Bounds | None = None) -> Func:
-        """Outside, the nearest value inside: a a [a b c] c c."""
+        """Repeat the nearest value inside: a a [a b c] c c."""
         return _continued(BoundaryKind.RepeatEdge, f, bounds)
 
     @staticmethod
     def mirror_image(f: Any, bounds: Bounds | None = None) -> Func:
-        """Outside, the mirror image, edges twice: b a [a b c] c b."""
+        """Mirror the image, edges twice: b a [a b c] c b."""
         return _continued(BoundaryKind.MirrorImage, f, bounds)
 
     @staticmethod
     def mirror_interior(f: Any, bounds: Bounds | None = None) -> Func:
-        """Outside, the mirror image about the edges: c b [a b c] b a."""
+        """Mirror the image about its edges: c b [a b c] b a."""
         return _continued(BoundaryKind.MirrorInterior, f, bounds)
 
     @staticmethod
     def repeat_image(f: Any, bounds: Bounds | None = None) -> Func:
-        """Outside, the image again: b c [a b c] a b."""
+        """Repeat the image: b c [a b c] a b."""
         return _continued(BoundaryKind.RepeatImage, f, bounds)
 
     @staticmethod
     def constant_exterior(f: Any, exterior: Any, bounds: Bounds | None = None) -> Func:
-        """Outside, `exterior`: a number or an Expr of Params (a tuple for several values)."""
+        """Return `exterior` outside: a number or an Expr of Params (a tuple for several values)."""
         return _continued(BoundaryKind.ConstantExterior, f, bounds, exterior)
 
 

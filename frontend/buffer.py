@@ -1,4 +1,4 @@
-"""Buffer: an array with named dimensions and mins, as an input of a pipeline or a result of `realize`."""
+"""Buffer: an array with named dimensions and mins, as input of a pipeline or result of `realize`."""
 
 from __future__ import annotations
 
@@ -72,28 +72,28 @@ class Buffer(PlacedArray):
 
     @staticmethod
     def make_bounds_query(type: Type, sizes: Sequence[int], name: str | None = None) -> Buffer:
-        """A Buffer without memory: for `infer_input_bounds`."""
+        """Make a Buffer without memory, for `infer_input_bounds`."""
         made = Buffer(no_memory(type, sizes), name=name)
         made._query = True
         return made
 
     def is_bounds_query(self) -> bool:
-        """Whether it has no memory."""
+        """Whether the Buffer has no memory."""
         return self._query
 
     @staticmethod
     def make_interleaved(type: Type, width: int, height: int, channels: int, name: str | None = None) -> Buffer:
-        """Zeros of three dimensions, the channels of a pixel side by side in memory."""
+        """Make zeros of three dimensions, with the channels of a pixel adjacent in memory."""
         return Buffer(type, [width, height, channels], [2, 0, 1], name=name)
 
     @staticmethod
     def make_scalar(type: Type, name: str | None = None) -> Buffer:
-        """One zero, without dimensions."""
+        """Make a single zero, without dimensions."""
         return Buffer(type, [], name=name)
 
     @staticmethod
     def make_with_shape_of(other: Buffer, name: str | None = None) -> Buffer:
-        """Zeros of the type, sizes and mins of another."""
+        """Make zeros of another Buffer's type, sizes and mins."""
         made = Buffer(np.zeros_like(other.array), name=name, layout=other.layout)
         made.bounds = list(other.bounds)
         return made
@@ -114,7 +114,7 @@ class Buffer(PlacedArray):
         self.x_first()[place] = self._number(value)
 
     def _place_of(self, key: Any) -> tuple[int, ...] | None:
-        """The indices into the array of a point given in integers; None if it is not."""
+        """Return the array indices of a point given in integers; None for any other key."""
         keys = as_key(key)
         for k in keys:
             if type(k) is not int and not isinstance(k, np.integer):
@@ -134,7 +134,7 @@ class Buffer(PlacedArray):
         return tuple(place)
 
     def __iter__(self) -> Iterator[Any]:
-        """The values, of one dimension."""
+        """Iterate over the values of a 1-D Buffer."""
         if self._rank != 1:
             fail(f"Buffer '{self._name}' has {self._rank} dimensions; only one is iterated over", kind=ValueKindError)
         return iter(self.x_first().tolist())
@@ -151,17 +151,17 @@ class Buffer(PlacedArray):
         return value
 
     def fill(self, value: Any) -> None:
-        """Make all values this one."""
+        """Set all values to one."""
         self.array[...] = self._number(value)
 
     def copy(self) -> Buffer:
-        """A Buffer of the same values, sizes and mins, with memory of its own."""
+        """Return a copy with its own memory."""
         made = Buffer(np.array(self.array, order="K"), layout=self.layout)
         made.bounds = list(self.bounds)
         return made
 
     def copy_from(self, other: Buffer) -> None:
-        """Take over the values at all coordinates that both have."""
+        """Copy the values at all coordinates that both Buffers have."""
         boxes = [(a, b) for a, b in zip(self._boxes(), other._boxes(), strict=True)]
         low = [max(a[0], b[0]) for a, b in boxes]
         high = [min(a[0] + a[1], b[0] + b[1]) for a, b in boxes]
@@ -173,11 +173,11 @@ class Buffer(PlacedArray):
         return [self.interval(d) for d in range(self._rank)]
 
     def all_equal(self, value: Any) -> bool:
-        """Whether all values are this one."""
+        """Whether all values equal this one."""
         return bool(np.all(self.array == value))
 
     def contains(self, coordinates: Sequence[int]) -> bool:
-        """Whether a point lies in it."""
+        """Whether a point lies in the Buffer."""
         return all(m <= c < m + n for c, (m, n) in zip(coordinates, self._boxes(), strict=True))
 
     def for_each_element(self, function: Any) -> None:
@@ -187,67 +187,67 @@ class Buffer(PlacedArray):
             function(list(reversed(point)))
 
     def number_of_elements(self) -> int:
-        """The number of values."""
+        """Return the number of values."""
         return int(self.array.size)
 
     def size_in_bytes(self) -> int:
-        """Bytes of all values."""
+        """Return the bytes of all values."""
         return int(self.array.nbytes)
 
     def set_name(self, name: str) -> Buffer:
-        """Give it a name; gives the Buffer."""
+        """Name the Buffer; return it."""
         self._name, self.named = name, True
         return self
 
     # --- Halide's devices: the memory is always the host's, and programs copy it where they run --------------
 
     def copy_to_host(self) -> None:
-        """Nothing: the values are on the host."""
+        """Do nothing: values are on the host."""
 
     def copy_to_device(self, *_: Any) -> int:
-        """Nothing: programs copy the arrays that they read."""
+        """Do nothing: programs copy the arrays that they read."""
         return 0
 
     def device_sync(self) -> int:
-        """Nothing: the results of `realize` are there."""
+        """Do nothing: results of `realize` are complete."""
         return 0
 
     def has_device_allocation(self) -> bool:
-        """Always false."""
+        """Return False."""
         return False
 
     def device_dirty(self) -> bool:
-        """Always false."""
+        """Return False."""
         return False
 
     def host_dirty(self) -> bool:
-        """Always false."""
+        """Return False."""
         return False
 
     def set_host_dirty(self, dirty: bool = True) -> None:
-        """Nothing: the next call sees all assigned values."""
+        """Do nothing: the next call sees all assigned values."""
 
     # --- for other libraries --------------------------------------------------------------------------------
 
     def same_as(self, other: Buffer) -> bool:
-        """Whether both are of the same memory."""
+        """Whether both Buffers share their memory."""
         return self.array is other.array or bool(np.shares_memory(self.array, other.array))
 
     def __dlpack__(
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
     ) -> Any:
-        """The array for other libraries, as in `torch.from_dlpack(buffer)`, without a copy."""
+        """Export the array to other libraries without a copy, as in `torch.from_dlpack(buffer)`."""
         options = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
         # NumPy before 2.1 takes `stream` alone
         return self.array.__dlpack__(**{name: value for name, value in options.items() if value is not None})
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """(type, number) of the device that the array is on, as DLPack numbers them: the CPU."""
+        """Return (type, number) of the array's device, in DLPack's numbering: the CPU."""
         type_, number = self.array.__dlpack_device__()
         return int(type_), int(number)
 
     def _repr_html_(self) -> str:
-        """Show a picture in notebooks, if it is one, and the type and sizes."""
+        """Format for notebooks: type, sizes, and the picture if it is one."""
         if not self.defined():
             return "<div>Buffer, undefined</div>"
         from tilefuse.frontend.pictures import array_html  # late: only notebooks ask for it
@@ -255,7 +255,7 @@ class Buffer(PlacedArray):
         return array_html(self._name, str(self._type), self.array, self._known_order(self._drawn_as))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        """The array, reversed axes and all: `numpy.asarray(buffer)[y, x]`."""
+        """Return the array with its axes in memory order: `numpy.asarray(buffer)[y, x]`."""
         if copy:
             return np.array(self.array, dtype=dtype, copy=True)
         found = np.asarray(self.array, dtype=dtype)
@@ -267,7 +267,7 @@ class Buffer(PlacedArray):
 def _given_array(
     array: Any, sizes: Sequence[int] | None, order: Sequence[int] | None, layout: str | None
 ) -> tuple[np.ndarray, str]:
-    """The array that a Buffer is made of, and how its axes are read."""
+    """Return the array of a new Buffer, and the order of its axes."""
     if isinstance(array, Type):
         if sizes is None:
             fail("Buffer(type, sizes) takes the sizes too, x first")

@@ -1,4 +1,4 @@
-"""Building a module of level 1 from Funcs: the stages that the outputs need, producers first."""
+"""Construction of a module at level 1 from Funcs: the stages that the outputs need, producers first."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DEFAULT_ATTRIBUTE = "img.default"
 
 
 def reachable(outputs: Sequence[Source]) -> list[Source]:
-    """Order the outputs and all that they need, each after all that it reads."""
+    """Order the outputs and everything that they need, producers first."""
     seen: set[int] = set()
     order: list[Source] = []
     for output in outputs:
@@ -55,7 +55,7 @@ def _read_by(source: Source) -> Sequence[Source]:
 
 
 def inputs_of(sources: Sequence[Source], required: Sequence[Expr] = ()) -> tuple[list[Image[Any]], list[Param]]:
-    """The images and Params of a pipeline, each in the order they were made in; `required`: of its requirements."""
+    """Return the images and Params of a pipeline, each in order of creation; `required`: of its requirements."""
     images = [s for s in sources if isinstance(s, Image)]
     params = {id(p): p for s in sources if isinstance(s, Function) for p in s.reads().params}
     for e in postorder(required):
@@ -67,12 +67,12 @@ def inputs_of(sources: Sequence[Source], required: Sequence[Expr] = ()) -> tuple
 
 
 def requirements_of_calls(sources: Sequence[Source], own: Sequence[Requirement]) -> list[Requirement]:
-    """The requirements of a pipeline on all calls: of itself, and by the promises of its images."""
+    """Return the requirements on all calls: the pipeline's own, and the promises of its images."""
     return [*own, *(made for s in sources if isinstance(s, ImageParam) for made in promises_of(s))]
 
 
 class PipelineScope:
-    """The block of a pipeline while it is filled, and the values that stand in it."""
+    """A pipeline's block under construction, and the values defined in it."""
 
     def __init__(self, names: PipelineNames, layouts: Mapping[str, str]):
         self.block = Block()
@@ -83,30 +83,30 @@ class PipelineScope:
         self._locations: dict[SourcePosition, FileLineColLoc] = {}
 
     def location(self, position: SourcePosition) -> FileLineColLoc:
-        """The location of `position`, made once."""
+        """Return the location of `position`, made once."""
         if position not in self._locations:
             self._locations[position] = location(position)
         return self._locations[position]
 
     def add(self, op: Operation, position: SourcePosition) -> None:
-        """Append `op`, which comes from the user's line `position`."""
+        """Append `op`, with the location of the user's line `position`."""
         op.location = self.location(position)
         self.block.add_op(op)
 
     def function(self, source: Source, value_index: int) -> SSAValue:
-        """A function that stands in the pipeline; of a tuple-valued Func the value `value_index`."""
+        """Return a function of the pipeline; of a tuple-valued Func the value `value_index`."""
         return self._functions[id(source)][value_index]
 
     def functions(self, source: Source) -> tuple[SSAValue, ...]:
-        """All functions of a source."""
+        """Return all functions of a source."""
         return self._functions[id(source)]
 
     def param(self, param: Param) -> SSAValue:
-        """The value of a Param."""
+        """Return the value of a Param."""
         return self._params[id(param)]
 
     def box(self, e: Expr) -> SSAValue:
-        """The min or extent of an image, as an index."""
+        """Return the min or extent of an image, as an index."""
         image, dim = e.data
         key = (e.op, id(image), dim)
         if key not in self._boxes:
@@ -117,7 +117,7 @@ class PipelineScope:
         return self._boxes[key]
 
     def add_input(self, image: Image[Any]) -> None:
-        """An `img.input`."""
+        """Append an `img.input`."""
         bounds, estimate = (BoxAttr(tuple(box)) if any(box) else None for box in (image.bounds, image.estimates))
         type = FuncType(image.rank(), image.type().element)
         op = img.InputOp(self._names[image], type, bounds, estimate=estimate)
@@ -128,7 +128,7 @@ class PipelineScope:
         self._functions[id(image)] = (op.func,)
 
     def add_param(self, param: Param) -> None:
-        """An `img.param`."""
+        """Append an `img.param`."""
         op = img.ParamOp(self._names[param], param.type().element)
         default = param.default()
         if default is not None:
@@ -139,7 +139,7 @@ class PipelineScope:
         self._params[id(param)] = op.value
 
     def add_boundary(self, func: Function) -> None:
-        """An `img.boundary` for each value of the source, after the scalars of its box and exterior."""
+        """Append an `img.boundary` per value of the source, after the scalars of its box and exterior."""
         assert func.continuation is not None
         kind, source, box, exterior, _ = func.continuation
         scalars = Block()
@@ -160,7 +160,7 @@ class PipelineScope:
         self._functions[id(func)] = tuple(results)
 
     def add_stage(self, func: Function) -> None:
-        """An `img.stage`."""
+        """Append an `img.stage`."""
         assert func.definition is not None
         args, values, _ = func.definition
         block = Block(arg_types=[INDEX] * len(args))
@@ -184,7 +184,7 @@ class PipelineScope:
             self._add_update(func, update, _bounds(func) if number == len(func.updates) else None)
 
     def _add_update(self, func: Function, update: UpdateDefinition, bounds: BoxAttr | None) -> None:
-        """An `img.update`, after the scalars of its domain."""
+        """Append an `img.update`, after the scalars of its domain."""
         ranges = update.domain.ranges if update.domain is not None else ()
         scalars = Block()
         builder = BodyBuilder(scalars, self)
@@ -223,7 +223,7 @@ class PipelineScope:
         func: Function | None = None,
         guarded: SSAValue | None = None,
     ) -> None:
-        """An `img.require`; one on points of a Func, whose coordinates have these names, after a stage of its own."""
+        """Append an `img.require`; a condition on points, with these coordinates, becomes a stage of its own."""
         exprs = made.exprs()
         if made.is_of_call():
             scalars = Block()
@@ -259,7 +259,7 @@ def build_module(
     layouts: Mapping[str, str],
     requirements: Sequence[Requirement] = (),
 ) -> ModuleOp:
-    """A module with the pipeline that computes `outputs`; its name is the first output's unless given.
+    """Build a module with the pipeline of `outputs`, named after the first output unless given a name.
 
     `layouts`: how the arrays of images are read that do not say it themselves, by name. `requirements`: of all calls.
     """

@@ -1,4 +1,4 @@
-"""`compile_to_callable`: a pipeline as a function of its inputs and outputs, in an order of one's own."""
+"""`compile_to_callable`: a pipeline as a function of its inputs and outputs, in any order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tilefuse.frontend.target import target_name
 
 
 class Callable:
-    """`c(inputs and Params in the order given, ..., a Buffer for each output)`, also by name; it gives 0.
+    """A compiled pipeline: takes inputs and Params in order or by name, then a Buffer per output; returns 0.
 
     If an output is a bounds query, nothing is computed: inputs that are bounds queries get the box that is read of
     them.
@@ -84,7 +84,7 @@ class Callable:
         call.add_array(argument, value)
 
     def _answer(self, values: dict[str, Any], buffers: dict[str, Buffer]) -> None:
-        """Give bounds queries among the inputs the boxes that outputs of these boxes read."""
+        """Answer the bounds queries among the inputs: set the boxes that the outputs read."""
         outputs = {name: tuple(zip(b.mins(), b.extents(), strict=True)) for name, b in buffers.items()}
         known = {n: v for n, v in values.items() if isinstance(v, Buffer)}
         boxes = {n: tuple(b.interval(d) for d in range(b.dimensions())) for n, b in known.items()}

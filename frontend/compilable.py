@@ -14,26 +14,26 @@ from tilefuse.frontend.types import Type
 
 
 class Compilable:
-    """A Pipeline, as far as compiling it goes."""
+    """A Pipeline's interface for compilation."""
 
     def __init__(self) -> None:
         self._programs: dict[Any, Any] = {}
 
     def inputs(self) -> tuple[list[Image[Any]], list[Param]]:
-        """The images and Params that it needs, each in the order they were made in."""
+        """Return the needed images and Params, each in order of creation."""
         raise NotImplementedError
 
     def output_types(self) -> dict[str, tuple[Type, int]]:
-        """The type and number of dimensions of each value that it computes, by name."""
+        """Return type and number of dimensions of each computed value, by name."""
         raise NotImplementedError
 
     def to_module(self, name: str | None = None, *, layouts: Mapping[str, str] | None = None) -> ModuleOp:
-        """The algorithm as IR of level 1; `layouts`: how the arrays of images are read that do not say it, by name."""
+        """Build the algorithm as IR of level 1; `layouts`: array layouts, by name, of images that declare none."""
         raise NotImplementedError
 
     @collector_off()
     def compile(self, target: str | Target = "auto", *, name: str | None = None, **options: Any) -> Any:
-        """Compile for `cuda`, `cpu`, `reference` or `auto`; gives a program that is called with arrays.
+        """Compile for `cuda`, `cpu`, `reference` or `auto`; return a program, which is called with arrays.
 
         The program takes inputs by position, in the order in which the ImageParams and Buffers were made, or
         by name, and Params by name. `name`: of the pipeline, which begins the names of its kernels; else that
@@ -47,17 +47,17 @@ class Compilable:
         return compile_pipeline(module, target=target_name(target), **options)
 
     def compile_jit(self, target: str | Target = "auto") -> None:
-        """Compile now for a later `realize` for this target."""
+        """Compile now for a later `realize` on this target."""
         self.program(target_name(target), {})
 
     def invalidate_cache(self) -> None:
-        """Forget the programs that were compiled."""
+        """Drop the compiled programs."""
         self._programs.clear()
 
     def program(
         self, target: Any, options: dict[str, Any], layouts: Mapping[str, str] | None = None, ahead: bool = True
     ) -> Any:
-        """The program for a target, kept from an earlier call with equal pipeline, target and options.
+        """Return the program for a target, cached for equal pipeline, target and options.
 
         `layouts`: of images, by name. `ahead`: compile it at once for a likely call.
         """

@@ -1,4 +1,4 @@
-"""One operation per node: from typed expressions to arith, math and img."""
+"""Emission of typed expressions as arith, math and img, one operation per node."""
 
 from __future__ import annotations
 
@@ -61,19 +61,19 @@ _MATH: dict[str, Callable[..., Operation]] = {row.name: row.op for row in FLOAT_
 
 
 class BodyEmitter:
-    """Appends operations to a block; equal constants are made once."""
+    """Append operations to a block; equal constants are shared."""
 
     def __init__(self, block: Block):
         self.block = block
         self._constants: dict[tuple[Type, str], SSAValue] = {}
 
     def add(self, op: Operation) -> SSAValue:
-        """Append `op`; its first result."""
+        """Append `op`; return its first result."""
         self.block.add_op(op)
         return op.results[0]
 
     def constant(self, type: Type, value: float) -> SSAValue:
-        """A constant of `type`."""
+        """Return a constant of `type`."""
         # By text, so that 0.0 and -0.0 stay two and a NaN is found again.
         key = (type, repr(value))
         if key not in self._constants:
@@ -85,7 +85,7 @@ class BodyEmitter:
         return self._constants[key]
 
     def node(self, e: Expr, args: Sequence[SSAValue]) -> SSAValue:
-        """The value of one node (not of a leaf or call), its operands given."""
+        """Emit one node (no leaf or call), given its operands; return its value."""
         type = e.args[0].type()
         match e.op:
             case "cast":
@@ -124,13 +124,13 @@ class BodyEmitter:
         return self._marked(_FLOAT[e.op](a, b), strict and e.op in ("add", "sub", "mul"))
 
     def _marked(self, op: Operation, strict: bool) -> SSAValue:
-        """The result of a float operation; a strict one is marked, so that it is never contracted."""
+        """Append a float operation; a strict one is marked, so that it is never contracted."""
         if strict:
             op.attributes[STRICT] = UnitAttr()
         return self.add(op)
 
     def cast(self, value: SSAValue, source: Type, target: Type) -> SSAValue:
-        """`value` of type `source` as a `target`: integers wrap, a bool is the lowest bit."""
+        """Cast `value` from `source` to `target`: integers wrap, a bool is the lowest bit."""
         if source.storage == target.storage:
             return value
         if source.is_float() and target.is_float():

@@ -1,4 +1,4 @@
-"""Errors of the language, at the line of the user's program that they are about."""
+"""Errors of the language, located at the responsible line of the user's program."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from tilefuse.dialects.naming import printable
 
 
 def location(position: SourcePosition) -> FileLineColLoc:
-    """`position` as the location of an operation."""
+    """Convert `position` to the location of an operation."""
     return FileLineColLoc(StringAttr(printable(position.file)), IntAttr(position.line), IntAttr(position.column))
 
 
 class PointError(PipelineError, IndexError):
-    """A PipelineError about a point outside of a function or array."""
+    """A PipelineError about a point outside a function or array."""
 
 
 class NoSuchError(PipelineError, KeyError):
-    """A PipelineError about a number or name that nothing has."""
+    """A PipelineError about a number or name that does not exist."""
 
 
 class KindError(PipelineError, TypeError):
-    """A PipelineError about the kind of an object: its class or type."""
+    """A PipelineError about an object of the wrong class or type."""
 
 
 class ValueKindError(PipelineError, ValueError):
-    """A PipelineError about a value of the right kind that does not fit."""
+    """A PipelineError about an invalid value of the right type."""
 
 
 def fail(message: str, position: SourcePosition | None = None, kind: type[PipelineError] = PipelineError) -> NoReturn:
-    """Raise PipelineError, or one of its kinds, at `position`, or at the user's line that is being executed."""
+    """Raise PipelineError, or one of its kinds, at `position`, by default the user's current line."""
     # what is shown of an array has several lines
     message = " ".join(line.strip() for line in message.splitlines())
     raise kind(message, position=position or user_position())
 
 
 def in_halide(words: str) -> str:
-    """The end of a message that quotes Halide's, which people search for and scripts look at."""
+    """Return the end of a message that quotes Halide's, which people search for and scripts parse."""
     return f" (in Halide: Error: {words})"

@@ -1,4 +1,4 @@
-"""Expressions: a DAG of nodes, typed by Halide's rules while it is built."""
+"""Expressions: a DAG of nodes, typed by Halide's rules during construction."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FOLD: dict[str, Callable[[int, int], int]] = {
 
 
 class Expr:
-    """A value at a point: made from Vars, Params, calls of Funcs and numbers by operators and functions.
+    """A value at a point: Vars, Params, calls of Funcs and numbers, combined by operators and functions.
 
     `Expr(3)` is an int32, `Expr(0.5)` a float32, `Expr(True)` a bool.
     """
@@ -56,11 +56,11 @@ class Expr:
         raise AttributeError(f"an {type_name(self)} has no attribute '{name}'")
 
     def type(self) -> Type:
-        """The type of the value."""
+        """Return the type of the value."""
         return self._type
 
     def logical_not(self) -> Expr:
-        """Logical not, of a bool."""
+        """Return the logical not of a bool."""
         if not self._type.is_bool():
             fail(f"logical_not takes a bool, not {self._type}")
         return ~self
@@ -204,14 +204,14 @@ class Expr:
 
 
 def node(op: str, type: Type, args: Sequence[Expr], data: Any = None) -> Expr:
-    """A new node, as it is: no checks and no folding."""
+    """Make a node without checks or folding."""
     made = Expr.__new__(Expr)
     made._type, made.op, made.args, made.data = type, op, tuple(args), data
     return made
 
 
 def constant(type: Type, value: float) -> Expr:
-    """A constant of `type`; integers wrap, floats are rounded to the type."""
+    """Make a constant of `type`; integers wrap, floats are rounded."""
     return node("const", type, (), type.rounded(value) if type.is_float() else type.wrapped(int(value)))
 
 
@@ -219,12 +219,12 @@ Type._constant = constant
 
 
 def plain(value: Any) -> Any:
-    """`value`, a number of NumPy's as Python's: to Halide, too, both are literals without a type."""
+    """Convert a NumPy number to Python's: to Halide, too, both are literals without a type."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def as_expr(value: Any) -> Expr:
-    """An Expr as it is; a number as Halide takes it: bool, int32 (int64 if large), float32."""
+    """Convert a number to an Expr by Halide's rules: bool, int32 (int64 if large), float32; an Expr is unchanged."""
     if isinstance(value, Expr):
         return value
     value = plain(value)
@@ -249,7 +249,7 @@ def as_expr(value: Any) -> Expr:
 
 
 class PrecisionWarning(RuntimeWarning):
-    """A Python float became a float32, which has other digits."""
+    """A Python float became a float32 of another value."""
 
 
 _warned: dict[str, dict[Any, Any]] = {}
@@ -269,12 +269,12 @@ def _warn_of_precision(value: float) -> None:
 
 
 def type_name(value: object) -> str:
-    """The name of the Python type of `value`."""
+    """Return the name of the Python type of `value`."""
     return type(value).__name__
 
 
 def literal(type: Type, value: int) -> Expr:
-    """A Python integer as a value of `type`, which it must fit."""
+    """Convert a Python integer to `type`, which it must fit."""
     if not type.is_float() and not type.can_represent(value):
         low, high = type.limits()
         fail(
@@ -289,7 +289,7 @@ def _is_literal(value: Any) -> bool:
 
 
 def operands(a: Any, b: Any) -> tuple[Expr, Expr]:
-    """Both sides of an operator in one type: an integer literal takes the other's, else `match_types`."""
+    """Convert both operands to one type: an integer literal takes the other's, else `match_types`."""
     a, b = plain(a), plain(b)
     if _is_literal(b) and isinstance(a, Expr):
         return a, literal(a._type, b)
@@ -299,7 +299,7 @@ def operands(a: Any, b: Any) -> tuple[Expr, Expr]:
 
 
 def match_types(a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    """Both in the type that Halide computes in: float wins, else the wider; signed if either is."""
+    """Convert both to Halide's common type: float wins, else the wider; signed if either is."""
     s, t = a._type, b._type
     if s == t:
         return a, b
@@ -314,12 +314,12 @@ def match_types(a: Expr, b: Expr) -> tuple[Expr, Expr]:
 
 
 def arithmetic(op: str, a: Any, b: Any) -> Expr:
-    """`a op b` after type promotion."""
+    """Compute `a op b` after type promotion."""
     return binary(op, *operands(a, b))
 
 
 def binary(op: str, a: Expr, b: Expr) -> Expr:
-    """`a op b` of two values of one type. Integer constants are folded, unless the result overflows."""
+    """Compute `a op b` of one type. Integer constants are folded, unless the result overflows."""
     if a.op == "const" and b.op == "const" and op in _FOLD and a._type.bits() > 1 and not a._type.is_float():
         value = _FOLD[op](a.data, b.data)
         if a._type.can_represent(value):
@@ -333,7 +333,7 @@ def _floor_division(a: Any, b: Any) -> Expr:
 
 
 def bitwise(op: str, a: Any, b: Any) -> Expr:
-    """`a & b`, `a | b`, `a ^ b`: of bools, or of integers of one signedness, in the wider type."""
+    """Compute `a & b`, `a | b`, `a ^ b`: of bools, or of integers of one signedness, in the wider type."""
     a, b = plain(a), plain(b)
     if _is_literal(b) and isinstance(a, Expr):
         a, b = a, literal(a._type, b)
@@ -352,7 +352,7 @@ def bitwise(op: str, a: Any, b: Any) -> Expr:
 
 
 def shift(op: str, a: Expr, by: Any) -> Expr:
-    """`a << by` or `a >> by` in the wider of both widths; a negative `by` shifts the other way."""
+    """Compute `a << by` or `a >> by` in the wider of both widths; a negative `by` shifts the other way."""
     if a._type.is_float() or a._type.is_bool():
         fail(f"<< and >> take integers, not {a._type}")
     by = plain(by)
@@ -384,7 +384,7 @@ def _too_far(by: int, type: Type) -> Expr:
 
 
 def cast_to(type: Type, value: Expr) -> Expr:
-    """`value` converted to `type`; of a constant, a constant."""
+    """Convert `value` to `type`; constants are folded."""
     if value._type == type:
         return value
     if value.op == "const":
@@ -399,7 +399,7 @@ def cast_to(type: Type, value: Expr) -> Expr:
 
 
 def integer_index(value: Expr, where: str) -> Expr:
-    """`value`, an integer, as a number that an index is computed from, whole: in 64 bits if 32 do not hold its type."""
+    """Convert the integer `value` to a type for indices: 64 bits if 32 do not hold its type."""
     type = value._type
     if value.op == "const" and I64.can_represent(value.data):
         return constant(I32 if I32.can_represent(value.data) else I64, value.data)
@@ -409,7 +409,7 @@ def integer_index(value: Expr, where: str) -> Expr:
 
 
 def same(a: Expr, b: Expr) -> bool:
-    """Whether two expressions are equal, node for node."""
+    """Whether two expressions are structurally equal."""
     if a is b:
         return True
     if (a.op, a.type(), len(a.args)) != (b.op, b.type(), len(b.args)) or a.data != b.data:
@@ -418,19 +418,19 @@ def same(a: Expr, b: Expr) -> bool:
 
 
 def math_call(name: str, *args: Expr) -> Expr:
-    """A function of floating-point values of one type."""
+    """Call a function of floating-point values of one type."""
     return node("math", args[0]._type, args, name)
 
 
 def absolute(a: Expr) -> Expr:
-    """|a|; of a signed integer, an unsigned one."""
+    """Return |a|; of a signed integer, an unsigned one."""
     if a._type.is_uint():
         return a
     return node("abs", UInt(a._type.bits()) if a._type.is_int() else a._type, (a,))
 
 
 def power(a: Expr, b: Expr) -> Expr:
-    """`a ** b`: a constant signed integer exponent multiplies, in the type of `a`; else in floating point."""
+    """Return `a ** b`: repeated multiplication for a constant signed integer exponent; else in floating point."""
     if b.op == "const" and b._type.is_int():
         return _integer_power(a, b.data)
     type = a._type if a._type.is_float() and a._type.bits() in (16, 64) else F32

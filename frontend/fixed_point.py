@@ -1,4 +1,4 @@
-"""Halide's fixed-point arithmetic: saturating, widening, halving and rounding, by plain operations.
+"""Halide's fixed-point arithmetic (saturating, widening, halving, rounding), expanded to plain operations.
 
 Each function is what it would be in integers without bounds. Types of up to 16 bits compute in twice their width;
 wider ones by formulas in their own, for there are no integers of 128 bits.
@@ -15,7 +15,7 @@ from tilefuse.frontend.walk import expr_text
 
 
 def saturating_add(a: Any, b: Any) -> Expr:
-    """a + b, at most the largest and at least the least value of their common type."""
+    """Return a + b, saturated to their common type."""
     x, y = _integers("saturating_add", a, b)
     type = x.type()
     if _doubles(type):
@@ -27,7 +27,7 @@ def saturating_add(a: Any, b: Any) -> Expr:
 
 
 def saturating_sub(a: Any, b: Any) -> Expr:
-    """a - b, at most the largest and at least the least value of their common type."""
+    """Return a - b, saturated to their common type."""
     x, y = _integers("saturating_sub", a, b)
     type = x.type()
     if type.is_uint():
@@ -39,13 +39,13 @@ def saturating_sub(a: Any, b: Any) -> Expr:
 
 
 def widening_add(a: Any, b: Any) -> Expr:
-    """a + b of their common type, in twice its width."""
+    """Return a + b of their common type, in twice its width."""
     x, y = _matched("widening_add", a, b)
     return binary("add", _widened("widening_add", x), _widened("widening_add", y))
 
 
 def widening_sub(a: Any, b: Any) -> Expr:
-    """a - b of their common type, in twice its width and, of integers, signed."""
+    """Return a - b of their common type, in twice its width and, of integers, signed."""
     x, y = (_widened("widening_sub", v) for v in _matched("widening_sub", a, b))
     if x.type().is_float():
         return binary("sub", x, y)
@@ -54,7 +54,7 @@ def widening_sub(a: Any, b: Any) -> Expr:
 
 
 def widening_mul(a: Any, b: Any) -> Expr:
-    """a * b exactly: in twice the width of the wider, signed if either is."""
+    """Return a * b exactly: in twice the width of the wider operand, signed if either is."""
     x, y = as_expr(a), as_expr(b)
     for value in (x, y):
         _no_bool("widening_mul", value)
@@ -70,17 +70,17 @@ def widening_mul(a: Any, b: Any) -> Expr:
 
 
 def widening_shift_left(a: Any, by: Any) -> Expr:
-    """a << by in twice the width of the wider; a negative `by` shifts right."""
+    """Return a << by in twice the width of the wider operand; a negative `by` shifts right."""
     return _widening_shift("widening_shift_left", "shl", a, by)
 
 
 def widening_shift_right(a: Any, by: Any) -> Expr:
-    """a >> by in twice the width of the wider; a negative `by` shifts left."""
+    """Return a >> by in twice the width of the wider operand; a negative `by` shifts left."""
     return _widening_shift("widening_shift_right", "shr", a, by)
 
 
 def halving_add(a: Any, b: Any) -> Expr:
-    """(a + b) / 2 without overflow, rounded down."""
+    """Return (a + b) / 2 without overflow, rounded down."""
     x, y = _integers("halving_add", a, b)
     if _doubles(x.type()):
         return cast_to(x.type(), _half(binary("add", _wide(x), _wide(y))))
@@ -89,7 +89,7 @@ def halving_add(a: Any, b: Any) -> Expr:
 
 
 def rounding_halving_add(a: Any, b: Any) -> Expr:
-    """(a + b + 1) / 2 without overflow, rounded down."""
+    """Return (a + b + 1) / 2 without overflow, rounded down."""
     x, y = _integers("rounding_halving_add", a, b)
     if _doubles(x.type()):
         total = binary("add", _wide(x), _wide(y))
@@ -98,7 +98,7 @@ def rounding_halving_add(a: Any, b: Any) -> Expr:
 
 
 def halving_sub(a: Any, b: Any) -> Expr:
-    """(a - b) / 2 without overflow, rounded down; of unsigned values it wraps where it is negative."""
+    """Return (a - b) / 2 without overflow, rounded down; a negative unsigned result wraps."""
     x, y = _integers("halving_sub", a, b)
     type = x.type()
     if _doubles(type):
@@ -110,23 +110,23 @@ def halving_sub(a: Any, b: Any) -> Expr:
 
 
 def rounding_shift_left(a: Any, by: Any) -> Expr:
-    """a << by; a negative `by` shifts right, rounded to nearest, halves up."""
+    """Return a << by; a negative `by` shifts right, rounded to nearest, halves up."""
     return _rounding_shift("rounding_shift_left", "shl", as_expr(a), by)
 
 
 def rounding_shift_right(a: Any, by: Any) -> Expr:
-    """a >> by, rounded to nearest, halves up; a negative `by` shifts left."""
+    """Return a >> by, rounded to nearest, halves up; a negative `by` shifts left."""
     return _rounding_shift("rounding_shift_right", "shr", as_expr(a), by)
 
 
 def mul_shift_right(a: Any, b: Any, by: Any) -> Expr:
-    """(a * b) >> by, exactly, then saturated to the common type of a and b."""
+    """Return (a * b) >> by, computed exactly, then saturated to the common type of a and b."""
     x, y, count = _product("mul_shift_right", a, b, by)
     return _narrowed(x.type(), shift("shr", widening_mul(x, y), count))
 
 
 def rounding_mul_shift_right(a: Any, b: Any, by: Any) -> Expr:
-    """(a * b) >> by, rounded to nearest, halves up, then saturated to the common type of a and b."""
+    """Return (a * b) >> by, rounded to nearest, halves up, then saturated to the common type of a and b."""
     x, y, count = _product("rounding_mul_shift_right", a, b, by)
     return _narrowed(x.type(), rounding_shift_right(widening_mul(x, y), count))
 
@@ -151,7 +151,7 @@ def _matched(name: str, a: Any, b: Any) -> tuple[Expr, Expr]:
 
 
 def _integers(name: str, a: Any, b: Any) -> tuple[Expr, Expr]:
-    """Both in their common type, which is an integer."""
+    """Convert both to their common type, which must be an integer."""
     x, y = _matched(name, a, b)
     if x.type().is_float():
         fail(f"{name} takes integers, not {as_expr(a).type()} and {as_expr(b).type()}")
@@ -173,7 +173,7 @@ def _wide(value: Expr) -> Expr:
 
 
 def _narrowed(type: Type, value: Expr) -> Expr:
-    """`value` of a wider type as a `type`, saturated."""
+    """Saturate `value` of a wider type to `type`."""
     low, high = type.limits()
     value = binary("min", value, constant(value.type(), high))
     return cast_to(type, binary("max", value, constant(value.type(), low)) if value.type().is_int() else value)
@@ -191,12 +191,12 @@ def _choose(condition: Expr, value: Expr, other: Expr) -> Expr:
 
 
 def _overflow(a: Expr, b: Expr) -> Expr:
-    """Whether the signs of both are set."""
+    """Return whether the signs of both are set."""
     return node("lt", BOOL, (binary("and", a, b), constant(a.type(), 0)))
 
 
 def _end_of_sign(value: Expr) -> Expr:
-    """The largest value of its type if `value` is not negative, else the least."""
+    """Return the largest value of its type if `value` is non-negative, else the least."""
     type = value.type()
     return binary("xor", shift("shr", value, type.bits() - 1), constant(type, type.limits()[1]))
 
@@ -220,7 +220,7 @@ def _widening_shift(name: str, op: str, a: Any, by: Any) -> Expr:
 
 
 def _count(name: str, value: Expr, by: Any) -> Expr:
-    """The number of bits to shift by: a Python integer is in the type of the value, as in Halide."""
+    """Convert a shift count: a Python integer takes the type of the value, as in Halide."""
     if isinstance(by, int) and not isinstance(by, bool):
         return constant(Int(value.type().bits()), by)
     count = as_expr(by)
@@ -252,7 +252,7 @@ def _rounding_shift(name: str, op: str, value: Expr, by: Any) -> Expr:
 
 
 def _bit(value: Expr, position: Any) -> Expr:
-    """The bit at `position`, 0 or 1; a position below 0 or beyond the width is never looked at."""
+    """Return the bit at `position`, 0 or 1; a position outside the width is never used."""
     if isinstance(position, Expr):
         moved = node("shr", value.type(), (value, position))
     else:

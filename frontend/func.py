@@ -1,4 +1,4 @@
-"""Func: a function of a pipeline that can be run and inspected by itself, as a pipeline of one output."""
+"""Func: a function that is also a pipeline of one output, to be run and inspected."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Func(Function, Inspection):
         super().__init__(*given, name=name)
 
     def realize(self, sizes: Any = None, target: str | Target = "auto", **options: Any) -> Any:
-        """Compile and run: the values on [0, sizes), as a Buffer (a tuple of Buffers for several values).
+        """Compile and run: return the values on [0, sizes) as a Buffer (a tuple of Buffers for several values).
 
         `sizes`: extents, x first; without it, as many points as the inputs allow. Or a Buffer for each value, which is
         written over its box. Buffers, and the arrays and values that were `set`, are the inputs.
@@ -34,15 +34,15 @@ class Func(Function, Inspection):
         return self._own_pipeline().realize(sizes, target, **options)
 
     def compile_to_callable(self, arguments: Sequence[Any], target: str | Target = "auto") -> Any:
-        """Compile to a function of these ImageParams and Params, in this order, and of a Buffer for each output."""
+        """Compile to a function of these ImageParams and Params, in this order, and a Buffer per output."""
         return self._own_pipeline().compile_to_callable(arguments, target)
 
     def compile_jit(self, target: str | Target = "auto") -> None:
-        """Compile now for a later `realize` for this target."""
+        """Compile now for a later `realize` on this target."""
         self._own_pipeline().compile_jit(target)
 
     def infer_input_bounds(self, sizes: Any, target: str | Target = "auto") -> None:
-        """Set every ImageParam that has no array to zeros, as large as outputs of these sizes (or Buffers) need it."""
+        """Set every ImageParam without array to zeros of the size that outputs of these sizes (or Buffers) need."""
         self._own_pipeline().infer_input_bounds(sizes)
 
     def _inspected(self) -> Compilable:

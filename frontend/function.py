@@ -1,4 +1,4 @@
-"""Functions of a pipeline as they are written: definitions, updates, continuations, promises."""
+"""Functions of a pipeline as written by the user: definitions, updates, continuations, promises."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tilefuse.frontend.var import Var
 
 
 class Definition(NamedTuple):
-    """Definition `f[args] = values`, checked."""
+    """A checked definition `f[args] = values`."""
 
     args: tuple[str, ...]
     values: tuple[Expr, ...]
@@ -32,7 +32,7 @@ class Definition(NamedTuple):
 
 
 class Continuation(NamedTuple):
-    """A source continued outside of `box`: (min, extent) per dimension, or None where it is not."""
+    """A source continued outside `box`: (min, extent) per dimension, or None where it is not continued."""
 
     kind: BoundaryKind
     source: Source
@@ -43,7 +43,7 @@ class Continuation(NamedTuple):
 
 
 def _required(given: Sequence[Any]) -> tuple[tuple[Type, ...], int]:
-    """The types and dimensions that `Func(types, dimensions, ...)` requires of its definition."""
+    """Return the types and dimensions that `Func(types, dimensions, ...)` requires of its definition."""
     types, rank = given
     types = tuple(types) if isinstance(types, list | tuple) else (types,)
     if not all(isinstance(t, Type) for t in types) or not isinstance(rank, int):
@@ -56,7 +56,7 @@ def _listed(types: Sequence[Type]) -> str:
 
 
 class Function(Source):
-    """A function of a pipeline: its definition, updates and promises; the user holds it by a `Func`."""
+    """Definition, updates and promises of a function; the user holds it as a `Func`."""
 
     def __init__(self, *given: Any, name: str | None = None):
         of = given[0] if len(given) == 1 and isinstance(given[0], Expr | Source) else None
@@ -119,7 +119,7 @@ class Function(Source):
         )
 
     def update_over(self, domain: RDom | None, key: Any, value: Any, inline: bool = False) -> None:
-        """Add the update `self[key] = value` over a domain, also if nothing depends on its point.
+        """Add the update `self[key] = value` over a domain, even if nothing depends on its point.
 
         `inline`: it stands in an expression.
         """
@@ -141,7 +141,7 @@ class Function(Source):
             Unset(self, ()).as_expr()
 
     def defined(self) -> bool:
-        """Whether it has a definition."""
+        """Whether the function has a definition."""
         return self.definition is not None or self.continuation is not None
 
     def value_types(self) -> tuple[Type, ...]:
@@ -157,7 +157,7 @@ class Function(Source):
         return len(self.definition.args)
 
     def reads(self) -> Reads:
-        """The functions and Params that its definitions need."""
+        """Return the functions and Params that its definitions need."""
         if self.continuation is not None:
             return self.continuation.reads
         self.check_readable()
@@ -168,7 +168,7 @@ class Function(Source):
         return Reads(tuple(sources.values()), tuple(params.values()))
 
     def has_update_definition(self) -> bool:
-        """Whether it has updates."""
+        """Whether the function has updates."""
         return bool(self.updates)
 
     def _update(self, index: int) -> UpdateDefinition:
@@ -177,49 +177,49 @@ class Function(Source):
         return self.updates[index]
 
     def update(self, index: int = 0) -> Stage:
-        """Give an update for scheduling calls, which are ignored."""
+        """Return an update for scheduling calls, which are ignored."""
         self._update(index)
         return Stage(self, f"{self._name}.update({index})", self.schedule_calls)
 
     def update_args(self, index: int = 0) -> list[Expr]:
-        """The positions that an update writes at."""
+        """Return the positions that an update writes."""
         return list(self._update(index).args)
 
     def update_values(self, index: int = 0) -> Tuple:
-        """The Exprs that an update writes."""
+        """Return the Exprs that an update writes."""
         return Tuple(*self._update(index).written(self))
 
     def update_value(self, index: int = 0) -> Expr:
-        """The Expr that an update writes; PipelineError if there are several."""
+        """Return the Expr that an update writes; PipelineError if there are several."""
         values = self.update_values(index)
         if len(values) != 1:
             fail(f"Func '{self._name}' has {len(values)} values; use update_values()")
         return values[0]  # type: ignore[no-any-return]
 
     def rvars(self, index: int = 0) -> list[Expr]:
-        """The dimensions of the RDom of an update."""
+        """Return the dimensions of an update's RDom."""
         return list(self._update(index).domain or ())
 
     def num_update_definitions(self) -> int:
-        """The number of updates."""
+        """Return the number of updates."""
         return len(self.updates)
 
     def types(self) -> list[Type]:
-        """The types of its values."""
+        """Return the types of its values."""
         if not self.defined() and self._required is not None:
             return list(self._required[0])
         self._check_known("types")
         return list(self.value_types())
 
     def type(self) -> Type:
-        """The type of its value; PipelineError if it has several."""
+        """Return the type of its value; PipelineError if it has several."""
         types = self.types()
         if len(types) != 1:
             fail(f"Func '{self._name}' has {len(types)} values, so it returns a Tuple; use types()")
         return types[0]
 
     def dimensions(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
         if not self.defined() and self._required is not None:
             return self._required[1]
         self._check_known("dimensions")
@@ -230,22 +230,22 @@ class Function(Source):
             fail(f"Func '{self._name}' has no {what}: it is undefined")
 
     def outputs(self) -> int:
-        """The number of values at a point."""
+        """Return the number of values at a point."""
         return len(self.types())
 
     def args(self) -> list[Var]:
-        """The coordinates that it is defined at."""
+        """Return the coordinates of its definition."""
         return [Var(a) for a in self.definition.args] if self.definition else []
 
     def value(self) -> Expr:
-        """The Expr that defines it; PipelineError if there are several."""
+        """Return the Expr that defines it; PipelineError if there are several."""
         values = self.values()
         if len(values) != 1:
             fail(f"Func '{self._name}' has {len(values)} values; use values()")
         return self.definition.values[0]  # type: ignore[union-attr]
 
     def values(self) -> Tuple:
-        """The Exprs that define it."""
+        """Return the Exprs that define it."""
         if self.definition is None:
             fail(f"Func '{self._name}' is not defined by expressions")
         return Tuple(*self.definition.values)
@@ -268,7 +268,7 @@ class Function(Source):
         return self
 
     def output_buffer(self) -> OutputImageParam:
-        """Output buffer of the pipeline, for promises about its box."""
+        """Return the output buffer of the pipeline, for promises about its box."""
         self.check_readable()
         return OutputImageParam(self)
 

@@ -30,7 +30,7 @@ from tilefuse.frontend.walk import expr_text
 
 
 def cast(type: Type, value: Any) -> Expr:
-    """`value` as a `type`: integers wrap (a bool is the lowest bit), floats are truncated towards zero."""
+    """Convert `value` to `type`: integers wrap (a bool is the lowest bit), floats are truncated towards zero."""
     if not isinstance(type, Type):
         fail(f"cast takes a type first, as in cast(UInt(8), value), not {type!r}")
     type.check_pixel("cast: a value")
@@ -42,7 +42,7 @@ def cast(type: Type, value: Any) -> Expr:
 
 
 def saturating_cast(type: Type, value: Any) -> Expr:
-    """`value` as a `type`; values outside of its range become the least or the largest value."""
+    """Convert `value` to `type`; values outside its range become its least or largest value."""
     if not isinstance(type, Type):
         fail(f"saturating_cast takes a type first, not {type!r}")
     type.check_pixel("saturating_cast: a value")
@@ -97,12 +97,12 @@ def _is_int_constant(e: Expr) -> bool:
 
 
 def _as_type_of(value: Expr, other: Expr) -> Expr:
-    """An integer constant in the type of `other`, which it must fit."""
+    """Convert an integer constant to the type of `other`, which it must fit."""
     return literal(other.type(), value.data) if _is_int_constant(value) else value
 
 
 def select(condition: Any, value: Any, *rest: Any) -> Any:
-    """`select(c, a, b)`: a where c, else b. `select(c1, a1, c2, a2, ..., b)`: the first that holds.
+    """Select by condition: `select(c, a, b)` or `select(c1, a1, c2, a2, ..., b)`, where the first true one counts.
 
     Both values have one type; an integer constant takes the other's.
     """
@@ -132,7 +132,7 @@ def select(condition: Any, value: Any, *rest: Any) -> Any:
 
 
 def mux(index: Any, values: Any) -> Any:
-    """`values[index]`; the last one where the index is none of the others."""
+    """Return `values[index]`; the last one if the index is out of range."""
     values = list(values)
     if not values:
         fail("mux takes a list of values")
@@ -148,7 +148,7 @@ def mux(index: Any, values: Any) -> Any:
 
 
 def clamp(value: Any, low: Any, high: Any) -> Expr:
-    """`value`, at least `low` and at most `high`, in the type of `value`."""
+    """Clamp `value` to `low` and `high`, in the type of `value`."""
     value = as_expr(value)
     low, high = (_lossless(value.type(), as_expr(b), which) for b, which in ((low, "low"), (high, "high")))
     return binary("max", binary("min", value, high), low)
@@ -166,12 +166,12 @@ def _lossless(type: Type, bound: Expr, which: str) -> Expr:
 
 
 def min(*values: Any) -> Expr:
-    """The least of two or more values, after type promotion."""
+    """Return the least of two or more values, after type promotion."""
     return _extreme("min", values)
 
 
 def max(*values: Any) -> Expr:
-    """The greatest of two or more values, after type promotion."""
+    """Return the greatest of two or more values, after type promotion."""
     return _extreme("max", values)
 
 
@@ -185,12 +185,12 @@ def _extreme(op: str, values: tuple[Any, ...]) -> Expr:
 
 
 def abs(value: Any) -> Expr:
-    """|value|; of a signed integer an unsigned one."""
+    """Return |value|; of a signed integer an unsigned one."""
     return absolute(as_expr(value))
 
 
 def absd(a: Any, b: Any) -> Expr:
-    """|a - b| without overflow; of integers an unsigned one."""
+    """Return |a - b| without overflow; of integers an unsigned one."""
     x, y = match_types(as_expr(a), as_expr(b))
     if x.type().is_float():
         return absolute(binary("sub", x, y))
@@ -198,7 +198,7 @@ def absd(a: Any, b: Any) -> Expr:
 
 
 def lerp(zero: Any, one: Any, weight: Any) -> Expr:
-    """`zero` where `weight` is 0, `one` where it is 1 (or the largest value of an unsigned weight)."""
+    """Interpolate: `zero` at weight 0, `one` at weight 1 (or at the largest value of an unsigned weight)."""
     a, b, w = as_expr(zero), as_expr(one), as_expr(weight)
     a = _as_type_of(a, b)
     b = _as_type_of(b, a)
@@ -206,27 +206,27 @@ def lerp(zero: Any, one: Any, weight: Any) -> Expr:
 
 
 def likely(value: Any) -> Expr:
-    """`value`: a hint in Halide, nothing here."""
+    """Return `value`: a hint in Halide, without effect here."""
     return as_expr(value)
 
 
 def likely_if_innermost(value: Any) -> Expr:
-    """`value`: a hint in Halide, nothing here."""
+    """Return `value`: a hint in Halide, without effect here."""
     return as_expr(value)
 
 
 def memoize_tag(value: Any, *_: Any) -> Expr:
-    """`value`: nothing is memoized here."""
+    """Return `value`: nothing is memoized here."""
     return as_expr(value)
 
 
 def unsafe_promise_clamped(value: Any, low: Any, high: Any) -> Expr:
-    """`value`, clamped, so that the promise is kept."""
+    """Return `value`, clamped, so that the promise holds."""
     return clamp(value, low, high)
 
 
 def logical_not(value: Any) -> Expr:
-    """Logical not, of a bool."""
+    """Return the logical not of a bool."""
     return as_expr(value).logical_not()
 
 
@@ -263,7 +263,7 @@ trunc = _floating("trunc", "The whole part, towards zero, as a float.")
 
 
 def fract(value: Any) -> Expr:
-    """`value - trunc(value)`."""
+    """Return `value - trunc(value)`."""
     integral: Expr = trunc(value)
     return binary("sub", integral.args[0], integral)
 
@@ -281,7 +281,7 @@ def is_inf(value: Any) -> Expr:
 
 
 def is_finite(value: Any) -> Expr:
-    """Whether a float is neither an infinity nor no number."""
+    """Whether a float is neither infinite nor NaN."""
     x = absolute(_float("is_finite", value))
     return binary("lt", x, constant(x.type(), inf))
 
@@ -294,20 +294,20 @@ def _float(name: str, value: Any) -> Expr:
 
 
 def atan2(y: Any, x: Any) -> Expr:
-    """The angle of the point (x, y), in radians."""
+    """Return the angle of the point (x, y), in radians."""
     a, b = as_expr(y), as_expr(x)
     wide = a.type() if a.type().is_float() and a.type().bits() in (16, 64) else F32
     return math_call("atan2", cast_to(wide, a), cast_to(wide, b))
 
 
 def hypot(x: Any, y: Any) -> Expr:
-    """The square root of x*x + y*y."""
+    """Return the square root of x*x + y*y."""
     a, b = match_types(as_expr(x), as_expr(y))
     return sqrt(a * a + b * b)
 
 
 def pow(x: Any, y: Any) -> Expr:
-    """x to the power y: repeated multiplication for an integer constant y, else in floating point."""
+    """Return x to the power y: repeated multiplication for an integer constant y, else in floating point."""
     return power(as_expr(x), as_expr(y))
 
 
@@ -318,17 +318,17 @@ def _only(name: str, x: Expr, widths: tuple[int, ...]) -> Expr:
 
 
 def fast_exp(value: Any) -> Expr:
-    """`exp` of a float32, at least as exact as Halide's fast_exp."""
+    """Return `exp` of a float32, at least as exact as Halide's fast_exp."""
     return exp(_only("fast_exp", as_expr(value), (32,)))
 
 
 def fast_log(value: Any) -> Expr:
-    """`log` of a float32, at least as exact as Halide's fast_log."""
+    """Return `log` of a float32, at least as exact as Halide's fast_log."""
     return log(_only("fast_log", as_expr(value), (32,)))
 
 
 def fast_pow(x: Any, y: Any) -> Expr:
-    """`pow` in float32, at least as exact as Halide's fast_pow; 0 where x is 0."""
+    """Return `pow` in float32, at least as exact as Halide's fast_pow; 0 where x is 0."""
     a, b = as_expr(x), as_expr(y)
     if _is_int_constant(b):
         return power(a, b)
@@ -338,23 +338,23 @@ def fast_pow(x: Any, y: Any) -> Expr:
 
 
 def fast_sin(value: Any) -> Expr:
-    """`sin` in float32."""
+    """Return `sin` in float32."""
     return sin(cast_to(F32, as_expr(value)))
 
 
 def fast_cos(value: Any) -> Expr:
-    """`cos` in float32."""
+    """Return `cos` in float32."""
     return cos(cast_to(F32, as_expr(value)))
 
 
 def fast_inverse(value: Any) -> Expr:
-    """1 / value of a float16 or float32."""
+    """Return 1 / value of a float16 or float32."""
     x = _only("fast_inverse", as_expr(value), (16, 32))
     return binary("div", constant(x.type(), 1), x)
 
 
 def fast_inverse_sqrt(value: Any) -> Expr:
-    """1 / sqrt(value) of a float16 or float32."""
+    """Return 1 / sqrt(value) of a float16 or float32."""
     return math_call("rsqrt", _only("fast_inverse_sqrt", as_expr(value), (16, 32)))
 
 

@@ -1,4 +1,4 @@
-"""The placeholder `_`: all remaining coordinates, which are called `_0`, `_1`, ..."""
+"""The placeholder `_`, which stands for all remaining coordinates: `_0`, `_1`, ..."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tilefuse.frontend.walk import postorder
 
 
 def expanded(key: Sequence[Any], remaining: int, what: str) -> tuple[Any, ...]:
-    """`key` with `_0` to `_<remaining - 1>` in place of `_`."""
+    """Replace `_` in `key` by `_0` to `_<remaining - 1>`."""
     places = [i for i, k in enumerate(key) if isinstance(k, Var) and k.is_placeholder()]
     if not places:
         return tuple(key)
@@ -23,6 +23,6 @@ def expanded(key: Sequence[Any], remaining: int, what: str) -> tuple[Any, ...]:
 
 
 def implicit_count(values: Sequence[Expr]) -> int:
-    """Count the coordinates that `_` stands for in a definition of values: one more than the last that is used."""
+    """Count the coordinates that `_` stands for in a definition of these values: one more than the last one used."""
     found = (Var.implicit_index(e) for e in postorder(values) if isinstance(e, Var))
     return max((index + 1 for index in found), default=0)

@@ -1,4 +1,4 @@
-"""Indices as linear forms: the part of an index expression that goes into the affine map of an `img.read`."""
+"""Linear forms of indices: the part of an index expression that goes into the affine map of an `img.read`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _AFFINE_OPS = frozenset(("add", "sub", "mul", "div", "mod"))
 
 
 def _is_affine(e: Expr) -> bool:
-    """Whether an index is a form of the operands of `e`: an index does not wrap, so a wider type changes nothing."""
+    """Whether an index is a form of the operands of `e`: indices do not wrap, so widening changes nothing."""
     if e.op == "cast":
         return (e.args[0].type(), e.type()) == (I32, I64)
     return e.op in _AFFINE_OPS and e.type() in (I32, I64)
@@ -36,13 +36,13 @@ class Term(NamedTuple):
 
 
 class Linear(NamedTuple):
-    """A sum of terms, each with another leaf, and a constant."""
+    """A sum of terms with distinct leaves, and a constant."""
 
     terms: dict[Hashable, Term]
     constant: int
 
     def leaves(self) -> list[Expr]:
-        """The expressions that it is a form of, in order of first use."""
+        """Return the leaves, in order of first use."""
         found: dict[int, Expr] = {}
         for term in self.terms.values():
             for e in term.leaf.form.leaves() if isinstance(term.leaf, Quotient) else [term.leaf]:
@@ -50,11 +50,11 @@ class Linear(NamedTuple):
         return list(found.values())
 
     def key(self) -> Hashable:
-        """Equal for equal forms."""
+        """Return a key that is equal for equal forms."""
         return (tuple((k, t.coefficient) for k, t in self.terms.items()), self.constant)
 
     def affine(self, dimension: Callable[[Expr], AffineExpr]) -> AffineExpr:
-        """Make an affine expression of an index, with `dimension` for the leaves."""
+        """Convert to an affine expression, with `dimension` for the leaves."""
         result: AffineExpr | None = None
         for leaf, coefficient in self.terms.values():
             if isinstance(leaf, Quotient):
@@ -70,7 +70,7 @@ class Linear(NamedTuple):
 
 
 def index_forms(indices: Sequence[Expr]) -> list[Linear]:
-    """Each index as a linear form; parts that are not affine become leaves as they are."""
+    """Convert each index to a linear form; parts that are not affine become leaves."""
     known: dict[int, Linear] = {}
     for e in postorder(indices, lambda e: e.args if _is_affine(e) else ()):
         known[id(e)] = _form(e, [known[id(a)] for a in e.args if id(a) in known])

@@ -1,4 +1,4 @@
-"""`infer_input_bounds`: how large the inputs must be for outputs of some size."""
+"""`infer_input_bounds`: the input sizes that outputs of given sizes need."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def infer_input_bounds(pipeline: Compilable, sizes: Any) -> None:
-    """Set every ImageParam that has no array to a Buffer of zeros, as large as outputs of these sizes read of it."""
+    """Set every ImageParam without array to a Buffer of zeros, as large as outputs of these sizes read."""
     images, params = pipeline.inputs()
     names = list(pipeline.output_types())
     buffers = buffers_of(sizes, names)
@@ -35,14 +35,14 @@ def infer_input_bounds(pipeline: Compilable, sizes: Any) -> None:
 def boxes_read(
     pipeline: Compilable, outputs: Mapping[str, Box], inputs: Mapping[str, Box], params: Mapping[str, Any]
 ) -> dict[str, Box]:
-    """The box of each input that outputs of these boxes read; `inputs`: the boxes that the pipeline itself asks for."""
+    """Compute the box of each input that outputs of these boxes read; `inputs`: boxes that are set already."""
     from tilefuse.runtime.call.inferred import input_boxes
 
     return input_boxes(pipeline.to_module(), outputs, inputs, params)
 
 
 def _box_of(image: Image[Any]) -> Box:
-    """The box of an input that is set; else the declared one, with one point in dimensions without bounds."""
+    """Return the box of an input that is set; else the declared one, with one point in unbounded dimensions."""
     if isinstance(image, Buffer):
         return tuple(image.interval(d) for d in range(image.rank()))
     if image.array is not None:

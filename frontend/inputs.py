@@ -1,4 +1,4 @@
-"""Inputs of a pipeline, given by its caller: ImageParam and Param, and their common base with Buffers."""
+"""Inputs of a pipeline: ImageParam and Param, and their common base with Buffer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Size = TypeVar("Size", Expr, int)
 
 
 class Dimension(Generic[Size]):
-    """One dimension of an input: its box."""
+    """One dimension of an input's box."""
 
     def __init__(self, image: Image[Size], index: int):
         self._image: Image[Size] = image
@@ -31,34 +31,34 @@ class Dimension(Generic[Size]):
 
     @property
     def index(self) -> int:
-        """The number of the dimension."""
+        """Return the number of the dimension."""
         return self._index
 
     def min(self) -> Size:
-        """The first coordinate."""
+        """Return the first coordinate."""
         return self._image.interval(self._index)[0]
 
     def extent(self) -> Size:
-        """The number of points."""
+        """Return the extent."""
         return self._image.interval(self._index)[1]
 
     def max(self) -> Size:
-        """The last coordinate."""
+        """Return the last coordinate."""
         return self.min() + self.extent() - 1
 
     def set_stride(self, stride: int | None) -> Dimension[Size]:
-        """Set the stride of a dimension: 1 of the third says that pictures are interleaved; arrays give the others."""
+        """Set the stride of a dimension: 1 of the third means interleaved pictures; arrays give the others."""
         if self._index == 2 and stride == 1:
             self._image.layout = "interleaved"
         return self
 
     def set_bounds(self, min: int, extent: int) -> Dimension[Size]:
-        """Promise that the box has this min and extent: they are constants for the compiler."""
+        """Promise this min and extent of the box: they are constants for the compiler."""
         self._image.bounds[self._index] = checked_bounds(self._image.name(), min, extent)
         return self
 
     def set_estimate(self, min: Any, extent: Any) -> Dimension[Size]:
-        """Choose schedules for this min and extent, which calls need not have; without estimates, for the output's.
+        """Optimise for this min and extent, which calls need not have; the default is the output's size.
 
         Expressions say nothing here.
         """
@@ -68,7 +68,7 @@ class Dimension(Generic[Size]):
 
 
 def checked_bounds(name: str, min: Any, extent: Any) -> tuple[int, int]:
-    """(min, extent) as integers; PipelineError unless they are, with a positive extent."""
+    """Check that (min, extent) are integers, with a positive extent; else PipelineError."""
     if not isinstance(min, int) or not isinstance(extent, int):
         fail(f"the bounds of '{name}' are two integers (min, extent), not {min!r} and {extent!r}")
     if extent <= 0:
@@ -77,7 +77,7 @@ def checked_bounds(name: str, min: Any, extent: Any) -> tuple[int, int]:
 
 
 class Image(Source, Generic[Size]):
-    """Common part of ImageParam and Buffer: a function with a box, given by an array."""
+    """A function backed by an array with a box: base of ImageParam and Buffer."""
 
     bounds: list[tuple[int, int] | None]
     """(min, extent) of the dimensions that are fixed."""
@@ -115,54 +115,54 @@ class Image(Source, Generic[Size]):
         return self._rank
 
     def type(self) -> Type:
-        """The type of a pixel."""
+        """Return the pixel type."""
         return self._type
 
     def dimensions(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
         return self._rank
 
     def defined(self) -> bool:
-        """Always true."""
+        """Return True."""
         return True
 
     def interval(self, index: int) -> tuple[Size, Size]:
-        """(min, extent) of a dimension."""
+        """Return (min, extent) of a dimension."""
         raise NotImplementedError
 
     def dim(self, index: int) -> Dimension[Size]:
-        """Dimension `index`, 0 is x."""
+        """Return dimension `index`; 0 is x."""
         if not 0 <= index < self._rank:
             fail(f"{self._kind} '{self._name}' has {self._rank} dimensions; there is no dim({index})")
         return Dimension(self, index)
 
     def width(self) -> Size:
-        """The extent in x."""
+        """Return the extent in x."""
         return self.dim(0).extent()
 
     def height(self) -> Size:
-        """The extent in y."""
+        """Return the extent in y."""
         return self.dim(1).extent()
 
     def left(self) -> Size:
-        """The first x."""
+        """Return the first x."""
         return self.dim(0).min()
 
     def right(self) -> Size:
-        """The last x."""
+        """Return the last x."""
         return self.dim(0).max()
 
     def top(self) -> Size:
-        """The first y."""
+        """Return the first y."""
         return self.dim(1).min()
 
     def bottom(self) -> Size:
-        """The last y."""
+        """Return the last y."""
         return self.dim(1).max()
 
 
 class Promise(NamedTuple):
-    """Promise that the least coordinate (`image_min`) or `image_extent` of a dimension is a value of the call."""
+    """Promise that a dimension's `image_min` or `image_extent` equals a value of the call."""
 
     what: str
     dimension: int
@@ -171,21 +171,21 @@ class Promise(NamedTuple):
 
 
 class ImageDimension(Dimension[Expr]):
-    """One dimension of an ImageParam: its box is known at the call."""
+    """One dimension of an ImageParam, whose box the call gives."""
 
     def set_bounds(self, min: Any, extent: Any) -> ImageDimension:
-        """Promise a min and an extent: numbers are constants for the compiler; a call that breaks Exprs is refused."""
+        """Promise min and extent: numbers are compile-time constants; a call that violates Exprs is refused."""
         if isinstance(min, Expr) or isinstance(extent, Expr):
             return self.set_min(min).set_extent(extent)
         super().set_bounds(min, extent)
         return self
 
     def set_min(self, min: Any) -> ImageDimension:
-        """Promise the first coordinate, a number or an Expr of Params and sizes."""
+        """Promise the first coordinate: a number, or an Expr of Params and sizes."""
         return self._promise("image_min", min)
 
     def set_extent(self, extent: Any) -> ImageDimension:
-        """Promise how many points there are: a number or an Expr of Params and sizes."""
+        """Promise the extent: a number, or an Expr of Params and sizes."""
         return self._promise("image_extent", extent)
 
     def _promise(self, what: str, value: Any) -> ImageDimension:
@@ -195,7 +195,7 @@ class ImageDimension(Dimension[Expr]):
 
 
 class ImageParam(Image[Expr]):
-    """A picture given at each call.
+    """A picture passed at each call.
 
     `type`: of a pixel. `dimensions`: 2 for (x, y), 3 for (x, y, channel). `layout`: how an array of three
     axes is read, `planar` as (channel, height, width), `interleaved` as (height, width, channel); `auto`
@@ -220,17 +220,17 @@ class ImageParam(Image[Expr]):
         return f"<halide.{kind} '{self._name}', dims: {self._rank}, type: {self._type}>"
 
     def interval(self, index: int) -> tuple[Expr, Expr]:
-        """(min, extent) of a dimension, known at the call."""
+        """Return (min, extent) of a dimension, known at the call."""
         data = (self, index)
         return node("image_min", I32, (), data), node("image_extent", I32, (), data)
 
     def dim(self, index: int) -> ImageDimension:
-        """Dimension `index`, 0 is x."""
+        """Return dimension `index`; 0 is x."""
         super().dim(index)
         return ImageDimension(self, index)
 
     def set_estimates(self, estimates: Sequence[tuple[int, int]]) -> ImageParam:
-        """Choose schedules for pictures of these (min, extent), x first."""
+        """Optimise for pictures of these (min, extent), x first."""
         if len(estimates) != self._rank:
             fail(f"ImageParam '{self._name}' has {self._rank} dimensions, and {len(estimates)} are estimated")
         for index, (min, extent) in enumerate(estimates):
@@ -238,7 +238,7 @@ class ImageParam(Image[Expr]):
         return self
 
     def channels(self) -> Expr:
-        """The extent of the third dimension; 1 if there is none, as in Halide."""
+        """Return the extent of the third dimension; 1 if there is none, as in Halide."""
         return self.dim(2).extent() if self._rank > 2 else Expr(1)
 
     def __getattr__(self, name: str) -> Any:
@@ -250,19 +250,19 @@ class ImageParam(Image[Expr]):
         return sorted([*super().__dir__(), *SCHEDULING])
 
     def set(self, array: Any) -> None:
-        """The array that `realize` reads: a Buffer, with its box, or an array of any library."""
+        """Set the array that `realize` reads: a Buffer, with its box, or an array of any library."""
         self.array = array
 
     def get(self) -> Any:
-        """The Buffer or array that was set; None if none was."""
+        """Return the Buffer or array that was set; None if none was."""
         return self.array
 
     def parameter(self) -> ImageParam:
-        """The input itself, for `deserialize_pipeline`."""
+        """Return the input itself, for `deserialize_pipeline`."""
         return self
 
     def reset(self) -> None:
-        """Forget the array."""
+        """Drop the array that was set."""
         self.array = None
 
 
@@ -277,12 +277,12 @@ class OutputImageParam(ImageParam):
         super().__init__(func.value_types()[0], func.rank(), func.name())
 
     def dim(self, index: int) -> OutputDimension:
-        """Dimension `index`, 0 is x."""
+        """Return dimension `index`; 0 is x."""
         super().dim(index)
         return OutputDimension(self, index)
 
     def set(self, array: Any) -> None:
-        """PipelineError: an output is given to `realize`."""
+        """Raise PipelineError: outputs are passed to `realize`."""
         fail(f"Func '{self._name}' is an output; give the Buffer that it is written to to realize(buffer)")
 
 
@@ -298,7 +298,7 @@ class OutputDimension(ImageDimension):
 
 
 class Param(Expr):
-    """A scalar given at each call: `Param(type)`, `Param(type, name)`, `Param(type, default)`, or all."""
+    """A scalar passed at each call: `Param(type)`, `Param(type, name)`, `Param(type, default)`, or all."""
 
     __slots__ = ("_default", "_name", "_range", "_value", "named", "order", "position")
 
@@ -334,43 +334,43 @@ class Param(Expr):
         return int(value)
 
     def name(self) -> str:
-        """Name by which a compiled pipeline takes the value."""
+        """Return the name by which a compiled pipeline takes the value."""
         return self._name
 
     def parameter(self) -> Param:
-        """The input itself, for `deserialize_pipeline`."""
+        """Return the input itself, for `deserialize_pipeline`."""
         return self
 
     def default(self) -> int | float | None:
-        """Default value where a call gives none."""
+        """Return the default for calls that give no value."""
         return self._default
 
     def set(self, value: Any) -> None:
-        """The value that `realize` uses."""
+        """Set the value that `realize` uses."""
         self._value = self._checked(value)
 
     def get(self) -> int | float | None:
-        """The value that was set, else the default."""
+        """Return the value that was set, else the default."""
         return self._default if self._value is None else self._value
 
     def set_range(self, least: Any, greatest: Any) -> None:
-        """Promise that values lie between two numbers; a call with another value is refused."""
+        """Promise that values lie between two numbers; calls with other values are refused."""
         self._range = [None if bound is None else self._checked(bound) for bound in (least, greatest)]
 
     def set_min_value(self, least: Any) -> None:
-        """Promise that values are at least this."""
+        """Promise a lower bound of the values."""
         self.set_range(least, self._range[1])
 
     def set_max_value(self, greatest: Any) -> None:
-        """Promise that values are at most this."""
+        """Promise an upper bound of the values."""
         self.set_range(self._range[0], greatest)
 
     def min_value(self) -> Expr:
-        """The least value promised; an undefined Expr if none is."""
+        """Return the promised lower bound; an undefined Expr if there is none."""
         return self._bound(0)
 
     def max_value(self) -> Expr:
-        """The greatest value promised; an undefined Expr if none is."""
+        """Return the promised upper bound; an undefined Expr if there is none."""
         return self._bound(1)
 
     def _bound(self, which: int) -> Expr:

@@ -1,4 +1,4 @@
-"""Inspection of compiled pipelines by Halide's calls: the schedule that was found, and the code."""
+"""Inspection of compiled pipelines through Halide's calls: the schedule and the code."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ StmtOutputFormat = Enum("StmtOutputFormat", "Text HTML")
 
 
 class Inspection:
-    """Calls of a Func and of a Pipeline that show its compiled forms."""
+    """Methods of Func and Pipeline that show their compiled forms."""
 
     def _inspected(self) -> Compilable:
         raise NotImplementedError
 
     def print_loop_nest(self, target: str | Target = "auto") -> None:
-        """Print the schedule that was found: the IR with its groups, tiles and places."""
+        """Print the schedule: the IR with its groups, tiles and places."""
         program = self._inspected().program(target_name(target), {})
         names = program.passes
         print(program.ir("promote-memory" if "promote-memory" in names else names[-1]))
@@ -45,7 +45,7 @@ class Inspection:
     def compile_to_c(
         self, filename: str | Path, arguments: Sequence[Any] = (), name: str = "", target: str | Target = "cpu"
     ) -> None:
-        """Write the C text of the kernels to a file; for a GPU, the CUDA text."""
+        """Write the C text of the kernels to a file; on a GPU target, the CUDA text."""
         pipeline = self._inspected()
         program = pipeline.compile(target, name=name) if name else pipeline.program(target_name(target), {})
         Path(filename).write_text(program.source())

@@ -1,4 +1,4 @@
-"""`compile`: programs from IR, as text, a file or a module."""
+"""`compile`: programs from IR, given as text, file or module."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tilefuse.frontend.expr import type_name
 
 
 def compile(source: str | os.PathLike[str] | ModuleOp, target: str = "auto", **options: Any) -> Any:
-    """Compile the one pipeline of IR for `cuda`, `cpu`, `reference` or `auto`; gives a program, as Pipeline.compile.
+    """Compile the one pipeline of IR for `cuda`, `cpu`, `reference` or `auto`; return a program.
 
     `source`: the text of a module; the path of a file (as a str it ends in `.mlir`, or is there); or a module of
     xDSL. The pipeline may be at any level up to the schedule: what is decided in it (groups, schedules, places)

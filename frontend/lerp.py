@@ -1,4 +1,4 @@
-"""Linear interpolation, bit for bit as Halide computes it for integers."""
+"""Linear interpolation, bit-identical to Halide's for integers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tilefuse.frontend.types import Float, Type, UInt
 
 
 def blend(a: Expr, b: Expr, weight: Expr) -> Expr:
-    """`a` and `b`, of one type, by a weight from 0 to 1; an unsigned weight counts up to its maximum."""
+    """Blend `a` and `b`, of one type, by a weight from 0 to 1; an unsigned weight counts up to its maximum."""
     type, w = a.type(), weight.type()
     if type != b.type():
         fail(f"lerp takes two values of one type, not {type} and {b.type()}; cast one of them")

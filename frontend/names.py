@@ -1,4 +1,4 @@
-"""Names in a pipeline: inputs and Params have their caller's, Funcs get unique ones."""
+"""Names in a pipeline: inputs and Params keep the user's names, Funcs get unique ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilefuse.frontend.sources import Source
 
 
 class PipelineNames:
-    """The name of each thing in one pipeline."""
+    """The names of everything in one pipeline."""
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
@@ -24,7 +24,7 @@ class PipelineNames:
         return self._names[id(thing)]
 
     def take(self, thing: Source | Param) -> None:
-        """Give `thing` its own name; PipelineError if another has it: a caller must tell them apart."""
+        """Give `thing` its own name; PipelineError if it is taken, as callers must tell inputs apart."""
         name = _checked(thing)
         if name in self._taken:
             fail(
@@ -34,7 +34,7 @@ class PipelineNames:
         self._names[id(thing)], self._taken[name] = name, thing
 
     def spell(self, thing: Source | Param) -> None:
-        """Give `thing` its name, with a number behind it if the name is taken."""
+        """Give `thing` its name, with a number appended if the name is taken."""
         if id(thing) in self._names:
             return
         name, n = _checked(thing), 0
@@ -44,7 +44,7 @@ class PipelineNames:
         self._names[id(thing)], self._taken[name] = name, thing
 
     def fresh(self, name: str) -> str:
-        """A name that nothing has: `name`, or with a number behind it."""
+        """Return an unused name: `name`, or `name` with a number appended."""
         found, n = name, 0
         while found in self._given or found in self._taken:
             n += 1
@@ -54,7 +54,7 @@ class PipelineNames:
 
 
 def _checked(thing: Source | Param) -> str:
-    """The name of `thing`; PipelineError if no text can hold it."""
+    """Return the name of `thing`; PipelineError if it cannot be written in IR."""
     name = thing.name()
     if fault := fault_of(name):
         fail(fault, thing.position)
@@ -64,7 +64,7 @@ def _checked(thing: Source | Param) -> str:
 def spell_names(
     images: Sequence[Image[Any]], params: Sequence[Param], outputs: Sequence[Source], funcs: Sequence[Function]
 ) -> PipelineNames:
-    """Names for all that stands in a pipeline."""
+    """Assign names to everything in a pipeline."""
     names = PipelineNames()
     for image in images:
         names.take(image)

@@ -1,4 +1,4 @@
-"""Pictures in notebooks: an array as HTML, drawn where it is gray, RGB or RGBA."""
+"""Pictures in notebooks: an array as HTML, drawn if it is gray, RGB or RGBA."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLOURS = {1: 0, 3: 2, 4: 6}
 
 
 def array_html(name: str, type: str, array: np.ndarray, order: Sequence[int] | None) -> str:
-    """An array as HTML: name, type and sizes, and its picture if it is one; all text escaped.
+    """Format an array as HTML: name, type and sizes, and its picture if it is one; all text escaped.
 
     `order`: the array's axis of each dimension, x first; None where two readings are possible, and none is drawn.
     Values of u8 are shown as they are, floats from 0 to 1 as black to white; others, and floats that lie outside of
@@ -35,7 +35,7 @@ def array_html(name: str, type: str, array: np.ndarray, order: Sequence[int] | N
 
 
 def _bytes(array: np.ndarray, order: Sequence[int]) -> tuple[np.ndarray, str] | None:
-    """(y, x, channel) of u8, and how values were scaled; None for an array that is no picture."""
+    """Convert to (y, x, channel) of u8, and describe the scaling; None for an array that is no picture."""
     if array.ndim not in (2, 3) or array.dtype.kind not in "buif":
         return None
     picture = array.transpose(order).reshape(*(array.shape[a] for a in order), *(1,) * (3 - array.ndim))
@@ -60,7 +60,7 @@ def _bytes(array: np.ndarray, order: Sequence[int]) -> tuple[np.ndarray, str] | 
 
 
 def _png(pixels: np.ndarray) -> bytes:
-    """(y, x, channel) of u8 as a PNG file."""
+    """Encode (y, x, channel) of u8 as a PNG file."""
     height, width, channels = pixels.shape
     rows = np.ascontiguousarray(pixels).reshape(height, width * channels)
     filtered = np.pad(rows, ((0, 0), (1, 0)))  # each row begins with the number of its filter, 0 for none

@@ -1,4 +1,4 @@
-"""Pipeline: Funcs to compute together, as a module of the img dialect or compiled."""
+"""Pipeline: Funcs computed together, as a module of the img dialect or compiled."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tilefuse.frontend.types import Type
 
 
 class Pipeline(Runnable):
-    """A Func, or a list of Funcs, that one call computes."""
+    """One or several Funcs that one call computes."""
 
     def __init__(self, outputs: Any = None):
         super().__init__()
@@ -45,12 +45,12 @@ class Pipeline(Runnable):
         return f"<halide.Pipeline {names}>" if names else "<halide.Pipeline Pipeline()>"
 
     def outputs(self) -> list[Function]:
-        """The Funcs that it computes."""
+        """Return the Funcs that it computes."""
         return list(self._outputs)
 
     @collector_off()
     def to_module(self, name: str | None = None, *, layouts: Mapping[str, str] | None = None) -> ModuleOp:
-        """The algorithm as IR of level 1: an `img.pipeline` called `name`, else as the first output is.
+        """Build the algorithm as IR of level 1: an `img.pipeline` called `name`, or named after the first output.
 
         `layouts`: how the arrays of images are read that do not say it themselves, by name.
         PipelineError for a Func that is not defined, or two inputs of one name.
@@ -63,11 +63,11 @@ class Pipeline(Runnable):
         return build_module(self._outputs, name, layouts or {}, self._requirements)
 
     def add_requirement(self, condition: Any, *message: Any) -> None:
-        """Refuse calls whose Params and sizes do not fulfil `condition`; the message is numbers, Exprs and texts."""
+        """Refuse calls whose Params and sizes violate `condition`; the message is made of numbers, Exprs and texts."""
         self._requirements.append(requirement(condition, message))
 
     def inputs(self) -> tuple[list[Image[Any]], list[Param]]:
-        """The images and Params that it needs, each in the order they were made in."""
+        """Return the needed images and Params, each in order of creation."""
         from tilefuse.frontend.build import inputs_of, reachable, requirements_of_calls
 
         sources = reachable(self._outputs)
@@ -75,13 +75,13 @@ class Pipeline(Runnable):
         return inputs_of(sources, [e for made in requirements for e in made.exprs()])
 
     def get_func(self, index: int) -> Function:
-        """The Func at this place among the Funcs that the pipeline needs, producers first, as in Halide."""
+        """Return a Func of the pipeline by its position, producers first, as in Halide."""
         from tilefuse.frontend.build import reachable
 
         return [s for s in reachable(self._outputs) if isinstance(s, Function)][index]
 
     def apply_autoscheduler(self, target: str | Target = "auto", params: AutoschedulerParams | None = None) -> None:
-        """Record a scheduling call, which is ignored as all are: each program is scheduled when it is compiled."""
+        """Record a scheduling call, which is ignored: every program is scheduled when it is compiled."""
         name = self._outputs[0].name() if self._outputs else "Pipeline()"
         recorder(self, name, self._own_calls, "apply_autoscheduler")(target, params)
 
@@ -98,7 +98,7 @@ class Pipeline(Runnable):
         return program
 
     def output_types(self) -> dict[str, tuple[Type, int]]:
-        """The type and number of dimensions of each value that it computes, by name."""
+        """Return type and number of dimensions of each computed value, by name."""
         found = {}
         for f in self._outputs:
             for i, type in enumerate(types := f.types()):

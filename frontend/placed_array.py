@@ -1,4 +1,4 @@
-"""An array in a place: which axis each dimension is and where it begins, and parts of it."""
+"""Placement of an array: the axis and the first coordinate of each dimension, and views of parts."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tilefuse.frontend.inputs import Dimension, Image
 
 
 class BufferDimension(Dimension[int]):
-    """One dimension of a Buffer: its box, and how far apart its points lie."""
+    """One dimension of a Buffer: its box and its stride."""
 
     def stride(self) -> int:
-        """Elements from a point to the next."""
+        """Return the elements from a point to the next."""
         assert isinstance(self._image, PlacedArray)
         return int(self._image.x_first().strides[self._index]) // self._image.type().bytes()
 
 
 class PlacedArray(Image[int]):
-    """The placement of a Buffer: an array, the axis that each dimension is, and the least coordinates."""
+    """An array with the axis and the min of each dimension: base of Buffer."""
 
     _array: np.ndarray | None
     _view: tuple[np.ndarray, str, np.ndarray] | None
@@ -31,7 +31,7 @@ class PlacedArray(Image[int]):
 
     @property
     def array(self) -> np.ndarray:
-        """The array that it wraps; PipelineError of an undefined Buffer."""
+        """Return the wrapped array; PipelineError for an undefined Buffer."""
         if self._array is None:
             fail(f"Buffer '{self._name}' is undefined: it has no array")
         return self._array
@@ -41,11 +41,11 @@ class PlacedArray(Image[int]):
         self._array = array
 
     def defined(self) -> bool:
-        """Whether it wraps an array."""
+        """Whether the Buffer wraps an array."""
         return self._array is not None
 
     def interval(self, index: int) -> tuple[int, int]:
-        """(min, extent) of a dimension: the min is 0, unless `set_min` or `set_bounds` says otherwise."""
+        """Return (min, extent) of a dimension: the min is 0, unless `set_min` or `set_bounds` changed it."""
         fixed = self.bounds[index]
         if fixed is not None:
             return fixed
@@ -56,7 +56,7 @@ class PlacedArray(Image[int]):
         return axis_order(layout or self.layout, self.array.shape, None if channels is None else channels[1])
 
     def _order(self) -> AxisOrder:
-        """The axis of the array that each dimension is."""
+        """Return the array axis of each dimension."""
         order = self._known_order()
         if order is None:
             fail(
@@ -66,31 +66,31 @@ class PlacedArray(Image[int]):
         return order
 
     def x_first(self) -> np.ndarray:
-        """The array with its axes in the order of the dimensions, without a copy."""
+        """Return the array with its axes in dimension order, without a copy."""
         seen = self._view
         if seen is None or seen[0] is not self._array or seen[1] != self.layout:
             self._view = seen = (self.array, self.layout, self.array.transpose(self._order()))
         return seen[2] if self.layout != "auto" else self.array.transpose(self._order())
 
     def dim(self, index: int) -> BufferDimension:
-        """Dimension `index`, 0 is x."""
+        """Return dimension `index`; 0 is x."""
         super().dim(index)
         return BufferDimension(self, index)
 
     def channels(self) -> int:
-        """The extent of the third dimension; 1 if there is none, as in Halide."""
+        """Return the extent of the third dimension; 1 if there is none, as in Halide."""
         return self.dim(2).extent() if self._rank > 2 else 1
 
     def mins(self) -> list[int]:
-        """The least coordinates, x first."""
+        """Return the first coordinates, x first."""
         return [self.dim(d).min() for d in range(self._rank)]
 
     def extents(self) -> list[int]:
-        """The sizes, x first."""
+        """Return the extents, x first."""
         return [self.dim(d).extent() for d in range(self._rank)]
 
     def set_min(self, mins: Sequence[int]) -> None:
-        """Let it begin at these coordinates, x first; its values stay."""
+        """Set the first coordinates, x first; values stay."""
         extents = self.extents()
         if len(mins) > self._rank:
             fail(f"Buffer '{self._name}' has {self._rank} dimensions, but set_min is given {len(mins)} numbers")
@@ -98,13 +98,13 @@ class PlacedArray(Image[int]):
         self._place(self.x_first(), starts, extents)
 
     def translate(self, *by: Any) -> None:
-        """Move it: `translate(dimension, by)`, or `translate([by in x, by in y, ...])`."""
+        """Shift the coordinates: `translate(dimension, by)`, or `translate([by in x, by in y, ...])`."""
         moves = list(by[0]) if len(by) == 1 else [int(by[1]) if d == by[0] else 0 for d in range(self._rank)]
         moves += [0] * (self._rank - len(moves))
         self._place(self.x_first(), [m + b for m, b in zip(self.mins(), moves, strict=True)], self.extents())
 
     def _place(self, view: np.ndarray, mins: Sequence[int], extents: Sequence[int]) -> None:
-        """Hold `view`, whose axes are dimensions x first, from `mins` on."""
+        """Replace the array by `view`, whose axes are dimensions x first, with these mins."""
         interleaved = view.ndim == self._rank == 3 and self._order() == INTERLEAVED
         # (1, 0, 2) undoes itself
         self.array = view.transpose(INTERLEAVED if interleaved else planar(view.ndim))
@@ -136,7 +136,7 @@ class PlacedArray(Image[int]):
         return [interval if d == dimension else self.interval(d) for d in range(self._rank)]
 
     def slice(self, dimension: int, pos: int | None = None) -> None:
-        """Keep one point of a dimension, its first if none is given, and drop the dimension."""
+        """Keep one point of a dimension, by default its first, and drop the dimension."""
         low, extent = self.interval(self.dim(dimension).index)
         at = low if pos is None else int(pos)
         if not low <= at < low + extent:
@@ -146,17 +146,17 @@ class PlacedArray(Image[int]):
         self._place(np.asarray(self.x_first()[cut]), [m for m, _ in rest], [n for _, n in rest])
 
     def embed(self, dimension: int, pos: int = 0) -> None:
-        """Put in a dimension of one point."""
+        """Insert a dimension of one point."""
         rest = [self.interval(d) for d in range(self._rank)]
         rest.insert(dimension, (int(pos), 1))
         self._place(np.expand_dims(self.x_first(), dimension), [m for m, _ in rest], [n for _, n in rest])
 
     def add_dimension(self) -> None:
-        """Put in a last dimension of one point."""
+        """Append a dimension of one point."""
         self.embed(self._rank)
 
     def transpose(self, *order: Any) -> None:
-        """Exchange two dimensions, `transpose(0, 1)`, or say for each where it goes, `transpose([2, 0, 1])`."""
+        """Exchange two dimensions, `transpose(0, 1)`, or permute all, `transpose([2, 0, 1])`."""
         places = list(range(self._rank))
         if len(order) == 1:
             places = [int(d) for d in order[0]]
@@ -171,11 +171,11 @@ class PlacedArray(Image[int]):
         self._place(view, [m for m, _ in boxes], [n for _, n in boxes])
 
     def reverse_axes(self) -> Self:
-        """A Buffer of the same memory with its dimensions in reverse."""
+        """Return a Buffer of the same memory with its dimensions reversed."""
         return self.transposed(list(planar(self._rank)))
 
     def _again(self) -> Self:
-        """Another one of the same memory."""
+        """Return another Buffer of the same memory."""
         raise NotImplementedError
 
     def _changed(self, method: str, *args: Any) -> Self:
@@ -184,21 +184,21 @@ class PlacedArray(Image[int]):
         return made
 
     def cropped(self, dimension: Any, min: int | None = None, extent: int | None = None) -> Self:
-        """A Buffer of the same memory; see `crop`."""
+        """Return a cropped view of the same memory; see `crop`."""
         return self._changed("crop", dimension, min, extent)
 
     def sliced(self, *where: Any) -> Self:
-        """A Buffer of the same memory; see `slice`."""
+        """Return a sliced view of the same memory; see `slice`."""
         return self._changed("slice", *where)
 
     def embedded(self, *where: Any) -> Self:
-        """A Buffer of the same memory; see `embed`."""
+        """Return an embedded view of the same memory; see `embed`."""
         return self._changed("embed", *where)
 
     def transposed(self, *order: Any) -> Self:
-        """A Buffer of the same memory; see `transpose`."""
+        """Return a transposed view of the same memory; see `transpose`."""
         return self._changed("transpose", *order)
 
     def translated(self, *by: Any) -> Self:
-        """A Buffer of the same memory; see `translate`."""
+        """Return a translated view of the same memory; see `translate`."""
         return self._changed("translate", *by)

@@ -1,4 +1,4 @@
-"""`print` and `print_when`: lines that are printed where values are computed."""
+"""`print` and `print_when`: lines printed where values are computed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tilefuse.frontend.types import Float, Int, UInt
 
 
 def print(value: Any, *more: Any) -> Expr:
-    """`value`; where it is computed, it and the further numbers, Exprs and texts are printed as a line."""
+    """Return `value`; its computation prints it and the further numbers, Exprs and texts as a line."""
     return print_when(constant(BOOL, True), value, *more)
 
 
 def print_when(condition: Any, value: Any, *more: Any) -> Expr:
-    """`value`; where it is computed and `condition` holds, it and the further arguments are printed as a line."""
+    """Return `value`; its computation prints it and the further arguments as a line if `condition` holds."""
     holds = as_expr(condition)
     if not holds.type().is_bool():
         fail(f"print_when takes a bool first, not {holds.type()}")
@@ -29,7 +29,7 @@ def print_when(condition: Any, value: Any, *more: Any) -> Expr:
 
 
 def line_of(items: Sequence[Any]) -> tuple[str, list[Expr]]:
-    """A format, and its numbers, for a line of numbers, Exprs and texts."""
+    """Return the format and the numbers of a line of numbers, Exprs and texts."""
     numbers, pieces = [], []
     for item in items:
         if isinstance(item, str):

@@ -1,4 +1,4 @@
-"""Random numbers that are functions of a seed and the coordinates: the same ones on every back end, in any order.
+"""Random numbers as functions of a seed and the coordinates: equal on every back end, in any order.
 
 h = mix(stream), then for the seed and each coordinate k in turn: h = mix(h + k), modulo 2^32
 """
@@ -23,7 +23,7 @@ _calls = itertools.count()
 
 
 def random_uint(seed: Any = None) -> Expr:
-    """A uint32, any one as likely, at each point; without a seed each call gives other ones."""
+    """Return a uniform uint32 at each point; without a seed, each call is an independent sequence."""
     if seed is None:
         stream, value = _COUNTED, constant(I32, next(_calls))
     else:
@@ -35,18 +35,18 @@ def random_uint(seed: Any = None) -> Expr:
 
 
 def random_int(seed: Any = None) -> Expr:
-    """An int32, any one as likely, at each point; see `random_uint`."""
+    """Return a uniform int32 at each point; see `random_uint`."""
     return cast_to(I32, random_uint(seed))
 
 
 def random_float(seed: Any = None) -> Expr:
-    """A float32 from 0 to below 1, a multiple of 2^-24, at each point; see `random_uint`."""
+    """Return a float32 from 0 to below 1, a multiple of 2^-24, at each point; see `random_uint`."""
     integer = cast_to(F32, node("shr", U32, (random_uint(seed), constant(U32, 8))))
     return binary("mul", integer, constant(F32, 2.0**-24))
 
 
 def placed(values: Sequence[Expr], coordinates: Sequence[Expr]) -> tuple[Expr, ...]:
-    """Values of a definition at these coordinates: its random numbers are functions of them."""
+    """Bind the random numbers of a definition's values to these coordinates."""
     nodes = list(postorder(values))
     if not any(e.op == "random" for e in nodes):
         return tuple(values)
@@ -74,7 +74,7 @@ _LAST = 16
 
 
 def _mix(h: Expr) -> Expr:
-    """A permutation of 32 bits that changes half of them if one changes: C. Wellons' lowbias32."""
+    """Permute 32 bits so that any one changes half of them: C. Wellons' lowbias32."""
     for by, factor in _STEPS:
         h = binary("mul", binary("xor", h, node("shr", U32, (h, constant(U32, by)))), constant(U32, factor))
     return binary("xor", h, node("shr", U32, (h, constant(U32, _LAST))))

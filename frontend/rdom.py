@@ -32,21 +32,21 @@ class RVar(Expr):
 
     @classmethod
     def of(cls, rdom: RDom, index: int, name: str) -> RVar:
-        """Make dimension `index` of an RDom."""
+        """Return dimension `index` of an RDom."""
         made = cls.__new__(cls)
         made._type, made.op, made.args, made.data = I32, "rvar", (), (rdom, index, name)
         return made
 
     def name(self) -> str:
-        """Name of the dimension."""
+        """Return the name of the dimension."""
         return str(self.data[2])
 
     def min(self) -> Expr:
-        """The first point."""
+        """Return the first point."""
         return self._range()[0]
 
     def extent(self) -> Expr:
-        """The number of points."""
+        """Return the number of points."""
         return self._range()[1]
 
     def __getattr__(self, name: str) -> Any:
@@ -106,7 +106,7 @@ class RDom:
         return [f"{name}.{'xyzw'[i]}" if rank <= 4 else f"{name}[{i}]" for i in range(rank)]
 
     def value_names(self) -> list[str]:
-        """Names for the dimensions in IR: without the number of a name of ours, which is another in each process."""
+        """Return the dimension names in IR, without the numbers of generated names, which differ between processes."""
         return self._names_under("r" if self._is_numbered else self._name)
 
     def _range(self, pair: Any) -> tuple[Expr, Expr]:
@@ -131,17 +131,17 @@ class RDom:
         return integer_index(e, f"RDom '{self._name}': the bound")
 
     def constant_ranges(self) -> list[tuple[int, int]] | None:
-        """(min, extent) per dimension, if all are numbers."""
+        """Return (min, extent) per dimension, if all are numbers."""
         if any(e.op != "const" for pair in self.ranges for e in pair):
             return None
         return [(low.data, extent.data) for low, extent in self.ranges]
 
     def name(self) -> str:
-        """Name of the domain."""
+        """Return the name of the domain."""
         return self._name
 
     def dimensions(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
         return len(self.ranges)
 
     def defined(self) -> bool:
@@ -173,26 +173,26 @@ class RDom:
 
     @property
     def x(self) -> RVar:
-        """The first dimension."""
+        """Return the first dimension."""
         return self._dimension(0)
 
     @property
     def y(self) -> RVar:
-        """The second dimension."""
+        """Return the second dimension."""
         return self._dimension(1)
 
     @property
     def z(self) -> RVar:
-        """The third dimension."""
+        """Return the third dimension."""
         return self._dimension(2)
 
     @property
     def w(self) -> RVar:
-        """The fourth dimension."""
+        """Return the fourth dimension."""
         return self._dimension(3)
 
     def where(self, predicate: Any) -> None:
-        """Leave out the points where `predicate` does not hold. Values at these points are still read, but not used."""
+        """Exclude the points where `predicate` does not hold. Their values are still read, but not used."""
         e = as_expr(predicate)
         if self.used_by is not None:
             fail(f"RDom '{self._name}': where(...) stands before what goes over it, and {self.used_by} does already")
@@ -206,7 +206,7 @@ class RDom:
         self.predicates = (*self.predicates, e)
 
     def as_expr(self) -> RVar:
-        """The one dimension of a 1-D domain as a value."""
+        """Return the one dimension of a 1-D domain as a value."""
         if len(self._vars) != 1:
             fail(f"RDom '{self._name}' has {len(self._vars)} dimensions; name one of them: {self._name}.x")
         return self._vars[0]

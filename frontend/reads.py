@@ -1,4 +1,4 @@
-"""Reads of expressions: functions, and Params."""
+"""Dependences of expressions: functions and Params."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Reads(NamedTuple):
 
 
 def find_reads(values: tuple[Expr, ...], args: tuple[str, ...], what: str, own: Source | None = None) -> Reads:
-    """The functions and Params in `values`; PipelineError for a coordinate that is not one of `args`.
+    """Find the functions and Params in `values`; PipelineError for a coordinate outside `args`.
 
     `own`: the Func of which `values` are an update, which may read it, and have RVars.
     """

@@ -1,4 +1,4 @@
-"""Running a pipeline from the language: `realize`, into new Buffers or into given ones."""
+"""`realize`: run a pipeline from the language, into new or given Buffers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def realize(pipeline: Compilable, sizes: Any, target: Any, options: dict[str, Any]) -> Any:
-    """Compile a pipeline and run it on its `set` inputs: a Buffer, or a tuple of them; None if Buffers are given.
+    """Compile and run a pipeline on its `set` inputs; return Buffers, or None if they were given.
 
     On a GPU, arrays of NumPy are copied there and back. If an input is an array of another library, what comes back is
     as a program gives it.
@@ -46,7 +46,7 @@ def realize(pipeline: Compilable, sizes: Any, target: Any, options: dict[str, An
 
 
 class BoundArguments:
-    """Arguments of a call that the inputs and Params of a pipeline have been set to."""
+    """Call arguments from the `set` values of a pipeline's inputs and Params."""
 
     def __init__(self, images: Sequence[Image[Any]], params: Sequence[Param]):
         self.named: dict[str, Any] = {}
@@ -67,7 +67,7 @@ class BoundArguments:
             self.named[param.name()] = value
 
     def add_array(self, image: Image[Any], array: Any) -> None:
-        """Give an image a Buffer, or an array."""
+        """Bind a Buffer or array to an image."""
         name, layout = image.name(), image.layout
         if isinstance(array, Buffer):
             if any(array.mins()):
@@ -88,7 +88,7 @@ class BoundArguments:
     def computed(
         self, program: Any, names: Sequence[str], mins: dict[str, tuple[int, ...]], extents: dict[str, tuple[int, ...]]
     ) -> Any:
-        """New Buffers of these boxes, x first."""
+        """Compute new Buffers of these boxes, x first."""
         found = program(**self._there(program), sizes=extents, mins={**self.mins, **mins})
         if self._foreign:  # an array of another library was given
             return found
@@ -115,7 +115,7 @@ class BoundArguments:
             view[...] = _host(there[name])
 
     def _there(self, program: Any) -> dict[str, Any]:
-        """The inputs where the program runs."""
+        """Return the inputs on the program's device."""
         if not program.on_gpu:
             return self.named
         return {n: _device(v) if isinstance(v, np.ndarray) else v for n, v in self.named.items()}
@@ -128,12 +128,12 @@ def _device(array: np.ndarray) -> Any:
 
 
 def _host(array: Any) -> np.ndarray:
-    """An array of NumPy as it is, one of CuPy copied."""
+    """Return a host array: NumPy's as it is, CuPy's copied."""
     return array if isinstance(array, np.ndarray) else np.asarray(array.get())
 
 
 def buffers_of(sizes: Any, names: list[str]) -> dict[str, Buffer] | None:
-    """The Buffers that `realize` is to write, by the names of the outputs; None if these are sizes."""
+    """Return the Buffers that `realize` writes, by output name; None if sizes were given instead."""
     found = list(sizes) if isinstance(sizes, list | tuple) else [sizes]
     if not found or not all(isinstance(b, Buffer) for b in found):
         return None
@@ -143,7 +143,7 @@ def buffers_of(sizes: Any, names: list[str]) -> dict[str, Buffer] | None:
 
 
 def check_types(pipeline: Compilable, buffers: dict[str, Buffer]) -> None:
-    """PipelineError if outputs cannot be written to Buffers."""
+    """Raise PipelineError unless the outputs' types fit the Buffers."""
     for name, (type, rank) in pipeline.output_types().items():
         buffer = buffers[name]
         if (buffer.type(), buffer.dimensions()) != (type, rank):
@@ -157,7 +157,7 @@ def check_types(pipeline: Compilable, buffers: dict[str, Buffer]) -> None:
 
 
 def size_of(sizes: Any) -> tuple[Any, ...]:
-    """`sizes` as a tuple, x first; PipelineError for arguments of Halide's `realize` that this one does not take."""
+    """Return `sizes` as a tuple, x first; PipelineError for arguments of Halide's `realize` that are not supported."""
     size = tuple(sizes) if isinstance(sizes, list | tuple) else (sizes,)
     for extent in size:
         if isinstance(extent, Expr):

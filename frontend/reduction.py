@@ -22,37 +22,37 @@ from tilefuse.frontend.walk import postorder
 
 
 def sum(*args: Any) -> Expr:
-    """`sum(expr)` or `sum(rdom, expr)`: added up over the domain, in the type of the expression."""
+    """Sum over a domain, in the type of the expression: `sum(expr)` or `sum(rdom, expr)`."""
     return _reduced("sum", args, lambda a, b: binary("add", a, b))
 
 
 def product(*args: Any) -> Expr:
-    """`product(expr)` or `product(rdom, expr)`: multiplied over the domain."""
+    """Multiply over a domain: `product(expr)` or `product(rdom, expr)`."""
     return _reduced("product", args, lambda a, b: binary("mul", a, b))
 
 
 def minimum(*args: Any) -> Expr:
-    """`minimum(expr)` or `minimum(rdom, expr)`: the least over the domain."""
+    """Return the least value over a domain: `minimum(expr)` or `minimum(rdom, expr)`."""
     return _reduced("minimum", args, lambda a, b: binary("min", a, b))
 
 
 def maximum(*args: Any) -> Expr:
-    """`maximum(expr)` or `maximum(rdom, expr)`: the greatest over the domain."""
+    """Return the greatest value over a domain: `maximum(expr)` or `maximum(rdom, expr)`."""
     return _reduced("maximum", args, lambda a, b: binary("max", a, b))
 
 
 def argmin(*args: Any) -> tuple[Expr, ...]:
-    """`argmin(expr)` or `argmin(rdom, expr)`: the first point of the least value, and that value."""
+    """Return the first point of the least value, and this value: `argmin(expr)` or `argmin(rdom, expr)`."""
     return _first_best("argmin", "lt", args)
 
 
 def argmax(*args: Any) -> tuple[Expr, ...]:
-    """`argmax(expr)` or `argmax(rdom, expr)`: the first point of the greatest value, and that value."""
+    """Return the first point of the greatest value, and this value: `argmax(expr)` or `argmax(rdom, expr)`."""
     return _first_best("argmax", "gt", args)
 
 
 def _start(what: str, type: Type) -> Expr:
-    """Value of a reduction over no points."""
+    """Return the value of a reduction over no points."""
     if what in ("sum", "product"):
         return constant(type, what == "product")
     high = what in ("minimum", "argmin")
@@ -62,7 +62,7 @@ def _start(what: str, type: Type) -> Expr:
 
 
 def _neutral(what: str, type: Type, rdom: RDom) -> Expr:
-    """The value that a reduction begins with: over points that are there, one that changes none of them."""
+    """Return the initial value of a reduction, neutral if there are points."""
     ranges = rdom.constant_ranges()
     is_there = ranges is not None and all(extent for _, extent in ranges) and not rdom.predicates
     if not is_there or not type.is_float():
@@ -111,14 +111,14 @@ def _first_best(what: str, better: str, args: tuple[Any, ...]) -> tuple[Expr, ..
 
 
 class _Coordinates:
-    """Coordinates at which the Func of a reduction is defined, and at which its value is taken."""
+    """Coordinates of a reduction's Func, in its definition and at its use."""
 
     def __init__(self, inner: tuple[Expr, ...], outer: tuple[Expr, ...]):
         self.inner, self.outer = inner, outer
 
 
 def _func_over(what: str, rdom: RDom, expr: Expr) -> tuple[_Coordinates, Func, Expr]:
-    """A Func in all that `expr` depends on beside `rdom`; with `expr` in its coordinates."""
+    """Make a Func of all that `expr` depends on besides `rdom`; return it and `expr` in its coordinates."""
     nodes = list(postorder([expr, *rdom.predicates]))
     outer: dict[object, Expr] = {}
     for e in nodes:

@@ -1,4 +1,4 @@
-"""`require`, and the other requirements of calls: of a Pipeline, and the ranges of Params."""
+"""`require`, and other requirements on calls: of a Pipeline, and of Params' ranges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tilefuse.frontend.walk import expr_text, postorder
 
 
 class Requirement(NamedTuple):
-    """A condition, and the line with its numbers that is the message where it does not hold."""
+    """A condition, and the message (a line with numbers) of its violation."""
 
     condition: Expr
     format: str
@@ -23,16 +23,16 @@ class Requirement(NamedTuple):
     position: SourcePosition
 
     def exprs(self) -> tuple[Expr, ...]:
-        """The condition and the numbers."""
+        """Return the condition and the numbers."""
         return self.condition, *self.numbers
 
     def is_of_call(self) -> bool:
-        """Whether it is on the numbers of a call alone, and on no point."""
+        """Whether the condition depends only on a call's numbers, not on points."""
         return not any(e.op in ("var", "rvar", "call", "random") for e in postorder(self.exprs()))
 
 
 def require(condition: Any, value: Any, *more: Any) -> Expr:
-    """`value`; a call that computes it where `condition` does not hold is refused, and nothing is written.
+    """Return `value`; a call that computes it where `condition` fails is refused before anything is written.
 
     What follows (numbers, Exprs, texts) is the message. A condition on Params and sizes alone is one on all calls.
     """
@@ -42,7 +42,7 @@ def require(condition: Any, value: Any, *more: Any) -> Expr:
 
 
 def requirement(condition: Any, more: Sequence[Any]) -> Requirement:
-    """A condition with the message that follows it."""
+    """Make a requirement from a condition and the parts of its message."""
     holds = as_expr(condition)
     if holds.op == "const":
         holds = cast_to(Bool(), holds)
@@ -53,7 +53,7 @@ def requirement(condition: Any, more: Sequence[Any]) -> Requirement:
 
 
 def requirements_in(values: Sequence[Expr]) -> Iterator[Requirement]:
-    """The requirements of all `require` in expressions."""
+    """Return the requirements of all `require` in expressions."""
     for e in postorder(values):
         if e.op == "require":
             format, position = e.data
@@ -61,7 +61,7 @@ def requirements_in(values: Sequence[Expr]) -> Iterator[Requirement]:
 
 
 def range_of(param: Param) -> Iterator[Requirement]:
-    """The requirement that a Param lies in its promised range."""
+    """Return the requirement that a Param lies in its promised range."""
     for op, bound, words in (("ge", param.min_value(), "at least"), ("le", param.max_value(), "at most")):
         if bound.defined():
             format, numbers = line_of((f"param '{param.name()}' is", param, "but must be", words, bound))
@@ -69,7 +69,7 @@ def range_of(param: Param) -> Iterator[Requirement]:
 
 
 def promises_of(image: ImageParam) -> Iterator[Requirement]:
-    """The requirements that the box of an image is as promised."""
+    """Return the requirements that an image's box is as promised."""
     for what, dimension, value, position in image.promises:
         found = node(what, I32, (), (image, dimension))
         words = f"dim({dimension}).{what.removeprefix('image_')}() of '{image.name()}'"
@@ -78,7 +78,7 @@ def promises_of(image: ImageParam) -> Iterator[Requirement]:
 
 
 def where(predicate: Expr | None, made: Requirement) -> Requirement:
-    """A requirement on the points alone where `predicate` holds."""
+    """Restrict a requirement to the points where `predicate` holds."""
     if predicate is None:
         return made
     elsewhere = binary("xor", predicate, constant(predicate.type(), 1))

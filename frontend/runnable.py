@@ -1,4 +1,4 @@
-"""Runnable objects: a Pipeline, and one that was saved."""
+"""Runnable objects: a Pipeline, or a saved one."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Runnable(Compilable, Inspection):
-    """Base of all that can be compiled, run, and inspected."""
+    """Base of everything that can be compiled, run, and inspected."""
 
     def graph(self) -> nx.DiGraph:
-        """Build the graph of inputs and stages, as written: see `tilefuse.analysis.graph.stage_graph`."""
+        """Return the graph of inputs and stages, as written: see `tilefuse.analysis.graph.stage_graph`."""
         # Late: networkx takes longer to import than all of the language.
         from tilefuse.analysis.graph import stage_graph
 
@@ -30,18 +30,18 @@ class Runnable(Compilable, Inspection):
         return stage_graph(pipeline)
 
     def compile_to_callable(self, arguments: Sequence[Any], target: str | Target = "auto") -> Callable:
-        """Compile to a function of these ImageParams and Params, in this order, and of a Buffer for each output."""
+        """Compile to a function of these ImageParams and Params, in this order, and a Buffer per output."""
         return Callable(self, arguments, target)
 
     def infer_input_bounds(self, sizes: Any, target: str | Target = "auto") -> None:
-        """Set every ImageParam that has no array to zeros, as large as outputs of these sizes (or Buffers) need it."""
+        """Set every ImageParam without array to zeros of the size that outputs of these sizes (or Buffers) need."""
         infer_input_bounds(self, sizes)
 
     def _inspected(self) -> Compilable:
         return self
 
     def realize(self, sizes: Any = None, target: str | Target = "auto", **options: Any) -> Any:
-        """Compile, and run on the arrays of Buffers and on `set` inputs: a Buffer, or a tuple of Buffers.
+        """Compile, and run on the arrays of Buffers and on `set` inputs; return a Buffer, or a tuple of Buffers.
 
         `sizes`: extents of every output from 0, x first; without it, as many points as the inputs allow. Or a Buffer,
         or one for each value of the outputs, which are written, each over its own box; then there is no result.

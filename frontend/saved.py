@@ -1,4 +1,4 @@
-"""Pipelines as bytes, or in a file: their IR."""
+"""Serialization of pipelines, as IR in bytes or in a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Parameters = dict[str, ImageParam | Param]
 
 
 class SavedPipeline(Runnable):
-    """A pipeline that was read back: it is compiled and run like the one that was written."""
+    """A deserialized pipeline: compiled and run like the original."""
 
     def __init__(self, module: ModuleOp, given: Mapping[str, Any]):
         super().__init__()
@@ -46,7 +46,7 @@ class SavedPipeline(Runnable):
         return found
 
     def to_module(self, name: str | None = None, *, layouts: Mapping[str, str] | None = None) -> ModuleOp:
-        """The IR as it was saved."""
+        """Return the IR as it was saved."""
         module = self._module.clone()
         pipeline = _pipeline(module)
         if name is not None:
@@ -60,7 +60,7 @@ class SavedPipeline(Runnable):
 def serialize_pipeline(
     pipeline: Runnable, filename: str | os.PathLike[str] | None = None, get_params: bool = False
 ) -> Any:
-    """The bytes of a pipeline, unless they go to a file; with `get_params` also its ImageParams and Params by name."""
+    """Serialize a pipeline to bytes or a file; with `get_params` also return its ImageParams and Params by name."""
     text = StringIO()
     Printer(text, print_generic_format=True, print_debuginfo=True).print_op(pipeline.to_module())
     data = text.getvalue().encode()
@@ -77,12 +77,12 @@ def serialize_pipeline(
 def deserialize_pipeline(
     source: bytes | str | os.PathLike[str], user_params: Mapping[str, Any] | None = None
 ) -> SavedPipeline:
-    """The pipeline of a file or of bytes; `user_params`: ImageParams and Params in place of its own, by name."""
+    """Read a pipeline from a file or bytes; `user_params`: ImageParams and Params that replace its own, by name."""
     return SavedPipeline(_read(source), user_params or {})
 
 
 def deserialize_parameters(source: bytes | str | os.PathLike[str]) -> Parameters:
-    """The ImageParams and Params of a pipeline in a file or in bytes, by name."""
+    """Read the ImageParams and Params of a pipeline in a file or bytes, by name."""
     return _parameters(_read(source))
 
 

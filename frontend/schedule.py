@@ -1,4 +1,4 @@
-"""Halide's scheduling calls: they are taken, recorded and ignored, for the schedule is found automatically."""
+"""Halide's scheduling calls: accepted, recorded and ignored, as schedules are found automatically."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _OF_STAGES = SCHEDULING - {"clone_in", "compute_at", "compute_root", "in_", "sto
 
 
 class ScheduleWarning(UserWarning):
-    """A program was compiled whose Funcs have scheduling calls, which are ignored."""
+    """A compiled program's Funcs have scheduling calls, which are ignored."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScheduleCall:
-    """One scheduling call, as it was written; two are never equal."""
+    """One recorded scheduling call; two are never equal."""
 
     func: str
     call: str
@@ -40,7 +40,7 @@ class ScheduleCall:
 
 
 def recorder(owner: Any, func: str, calls: list[ScheduleCall], call: str) -> Callable[..., Any]:
-    """Make the stand-in for the scheduling call `call` of `owner`, which adds to `calls` and gives `owner`."""
+    """Make a stand-in for the scheduling call `call` of `owner`, which appends to `calls` and returns `owner`."""
 
     def record(*args: Any, **named: Any) -> Any:
         calls.append(ScheduleCall(func, call, (*args, *named.items()), user_position()))
@@ -51,17 +51,17 @@ def recorder(owner: Any, func: str, calls: list[ScheduleCall], call: str) -> Cal
 
 
 class Stage:
-    """A definition or update of a Func, as scheduling calls take it: they are recorded and ignored."""
+    """A definition or update of a Func as a target of scheduling calls, which are ignored."""
 
     def __init__(self, owner: Any, name: str, calls: list[ScheduleCall]):
         self._owner, self._name, self._calls = owner, name, calls
 
     def name(self) -> str:
-        """Name of the Func, with the number of the update."""
+        """Return the Func's name, with the number of the update."""
         return self._name
 
     def rfactor(self, *args: Any) -> Any:
-        """The Func: in Halide a new one that computes a part of the update, to be scheduled."""
+        """Return the Func: Halide would return a new one that computes a part of the update."""
         recorder(self._owner, self._name, self._calls, "rfactor")(*args)
         return self._owner
 
@@ -81,7 +81,7 @@ _warned: WeakSet[ScheduleCall] = WeakSet()
 
 
 def warn_of(calls: Sequence[ScheduleCall]) -> None:
-    """Warn once for all scheduling calls of a program, at the first of them; not again if all were in a warning before.
+    """Warn once for all scheduling calls of a program, located at the first; never twice for one call.
 
     Python shows a warning of one line once, too, but forgets that whenever a library changes its filters.
     """
@@ -102,30 +102,30 @@ def warn_of(calls: Sequence[ScheduleCall]) -> None:
 
 
 class AutoschedulerParams(NamedTuple):
-    """Name of one of Halide's autoschedulers, and its settings; `Pipeline.apply_autoscheduler` takes it."""
+    """The name of a Halide autoscheduler, and its settings; for `Pipeline.apply_autoscheduler`."""
 
     name: str = ""
     extra: Mapping[str, Any] = {}
 
 
 def load_plugin(name: str) -> None:
-    """Do nothing: in Halide it loads an autoscheduler, of which none is needed."""
+    """Do nothing: in Halide it loads an autoscheduler, which is not needed here."""
 
 
 class LoopLevel:
-    """A loop of Halide's schedules; there is none here to compute at."""
+    """A loop of Halide's schedules, without effect here."""
 
     def __init__(self, *where: Any):
         self.where = where
 
     @staticmethod
     def root() -> LoopLevel:
-        """Outside of all loops."""
+        """Return the level outside all loops."""
         return LoopLevel("root")
 
     @staticmethod
     def inlined() -> LoopLevel:
-        """The level of a Func that is computed where it is used."""
+        """Return the level of a Func that is computed where it is used."""
         return LoopLevel("inlined")
 
 

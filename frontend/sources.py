@@ -1,4 +1,4 @@
-"""Sources, which can be called at a point: the common part of Funcs, ImageParams and Buffers; and tuples of values."""
+"""Sources, which can be called at a point: base of Funcs, ImageParams and Buffers; and Tuples of values."""
 
 from __future__ import annotations
 
@@ -66,19 +66,19 @@ class Tuple(Sequence[Expr]):
     __lt__ = __le__ = __gt__ = __ge__ = _compare
 
     def size(self) -> int:
-        """The number of values."""
+        """Return the number of values."""
         return len(self._values)
 
     def __repr__(self) -> str:
         return f"<halide.Tuple of size {len(self)}>"
 
     def as_expr(self) -> NoReturn:
-        """Raise for a Tuple, which is no single value."""
+        """Raise PipelineError: a Tuple is no single value."""
         fail(f"a Tuple of {len(self)} values stands where one value is needed; take one of them: t[0]")
 
 
 def values_of(value: Any) -> tuple[Any, ...]:
-    """The values that one point has: the items of a tuple, or of any object with a length and items."""
+    """Return the values at one point: the items of a tuple, or of any object with a length and items."""
     if isinstance(value, tuple | list | Tuple):
         return tuple(value)
     cls = type(value)
@@ -89,7 +89,7 @@ def values_of(value: Any) -> tuple[Any, ...]:
 
 
 class FuncTupleElementRef(Expr):
-    """Reference to one of the values that a tuple-valued function has at a point."""
+    """One value of a tuple-valued function at a point."""
 
     __slots__ = ()
 
@@ -97,12 +97,12 @@ class FuncTupleElementRef(Expr):
         self._type, self.op, self.args, self.data = source.value_types()[index], "call", at, (source, index)
 
     def index(self) -> int:
-        """The number of the value."""
+        """Return the number of the value."""
         return int(self.data[1])
 
 
 class Source:
-    """A function over the integer grid that has a name and can be called: `f[x - 1, y]`."""
+    """A named function over the integer grid that can be called: `f[x - 1, y]`."""
 
     def __init__(self, kind: str, name: str | None, prefix: str):
         if name is not None and (not isinstance(name, str) or not name):
@@ -118,19 +118,19 @@ class Source:
         """The first reader, for messages."""
 
     def name(self) -> str:
-        """Name of the source."""
+        """Return the name of the source."""
         return self._name
 
     def value_types(self) -> tuple[Type, ...]:
-        """The types of its values."""
+        """Return the types of its values."""
         raise NotImplementedError
 
     def rank(self) -> int:
-        """Number of dimensions."""
+        """Return the number of dimensions."""
         raise NotImplementedError
 
     def check_readable(self) -> None:
-        """PipelineError if it has no value yet."""
+        """Raise PipelineError if it has no value yet."""
 
     def __getitem__(self, key: Any) -> Any:
         self.check_readable()
@@ -148,7 +148,7 @@ class Source:
         return Tuple(*(FuncTupleElementRef(self, i, indices) for i in range(len(types))))
 
     def index_of(self, index: Any) -> Expr:
-        """Index in one place of the brackets, as an integer."""
+        """Convert one index in the brackets to an integer Expr."""
         if isinstance(index, slice):
             fail(f"{self._kind} '{self._name}' is called at a point; slices are not there")
         expr = as_expr(index)
@@ -175,7 +175,7 @@ class Source:
     __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __invert__ = _operand
 
     def as_expr(self) -> NoReturn:
-        """Raise for a function, which is no value."""
+        """Raise PipelineError: a function is no value."""
         fail(f"{self._kind} '{self._name}' is no value; call it at a point, as in {self._name}[x, y]")
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""strict_float: an expression whose operations on floats are rounded one by one, in the order in which they stand."""
+"""strict_float: expressions whose float operations are rounded one by one, in written order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tilefuse.frontend.walk import postorder
 
 
 def strict_float(value: Any) -> Expr:
-    """`value`, computed as it is written: no product in it is contracted with a sum, and no sum regrouped."""
+    """Return `value`, computed as written: no product is contracted with a sum, and no sum is regrouped."""
     root = as_expr(value)
     new: dict[int, Expr] = {}
     for e in postorder([root]):
@@ -29,12 +29,12 @@ def strict_float(value: Any) -> Expr:
 
 
 def _is_reduction(source: object) -> bool:
-    """Whether it is the Func of `sum(...)` and the like, and so a part of the expression."""
+    """Whether a Func belongs to `sum(...)` or a similar reduction, and so to the expression."""
     return isinstance(source, Func) and any(update.inline for update in source.updates)
 
 
 def _strict_reduction(func: Func) -> Func:
-    """The Func of a reduction with strict values."""
+    """Return the Func of a reduction with strict values."""
     definition, update = func.definition, func.updates[0]
     assert definition is not None
     made, at = Func(func.name()), tuple(Var(a) for a in definition.args)

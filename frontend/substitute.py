@@ -1,4 +1,4 @@
-"""Expressions with the coordinates of an RDom replaced."""
+"""Substitution of an RDom's coordinates in expressions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tilefuse.frontend.rdom import RDom
 
 
 def dependent(nodes: list[Expr], rdom: RDom) -> list[Expr]:
-    """Nodes, operands first, that depend on the point of `rdom`: random numbers do, too."""
+    """Return the nodes, operands first, that depend on the point of `rdom`: random numbers do, too."""
     found: set[int] = set()
     result = []
     for e in nodes:
@@ -20,7 +20,7 @@ def dependent(nodes: list[Expr], rdom: RDom) -> list[Expr]:
 
 
 def substituted(expr: Expr, changing: list[Expr], coordinate: Callable[[Expr], Expr]) -> Expr:
-    """`expr` with `coordinate(e)` for its RVars; `changing`: the nodes that depend on them, the others are shared."""
+    """Replace the RVars of `expr` by `coordinate(e)`; `changing`: the nodes that depend on them; others are shared."""
     new: dict[int, Expr] = {}
     for e in changing:
         args = [new.get(id(a), a) for a in e.args]

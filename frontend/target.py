@@ -1,4 +1,4 @@
-"""Halide's Target: a machine by operating system, architecture and features, as one of our targets."""
+"""Halide's Target (operating system, architecture, features), mapped to a target of tilefuse."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NO_64_BITS = (TargetFeature["Metal"], TargetFeature["D3D12Compute"], TargetFeat
 
 
 class Target:
-    """Machine to run on: `Target("host")`, `Target("host-cuda")`, or by operating system, architecture, bits, features.
+    """A machine: `Target("host")`, `Target("host-cuda")`, or by operating system, architecture, bits, features.
 
     With CUDA among its features it means our target `cuda`, without a GPU's `cpu`; `Target()` means `auto`.
     """
@@ -56,7 +56,7 @@ class Target:
             self.set_features(args[-1] if isinstance(args[-1], list | tuple) else ())
 
     def _parse(self, text: str) -> str | None:
-        """Take over the features that a text names; return a message if it is wrong, or None."""
+        """Add the features named in a text; return a message if it is invalid, or None."""
         parts = text.lower().split("-") if text else ["host"]
         for number, part in enumerate(parts):
             if part == "host" and number == 0:
@@ -79,11 +79,11 @@ class Target:
 
     @staticmethod
     def validate_target_string(text: str) -> bool:
-        """Whether a text says a whole target."""
+        """Whether a text describes a complete target."""
         return bool(text) and Target()._parse(text) is None
 
     def name(self) -> str:
-        """The name of our target that it means."""
+        """Return the tilefuse target that it means."""
         if self.has_feature(TargetFeature["CUDA"]):
             return "cuda"
         if self.has_gpu_feature():
@@ -91,35 +91,35 @@ class Target:
         return "auto" if self.arch is TargetArch.ArchUnknown else "cpu"
 
     def has_feature(self, feature: TargetFeature) -> bool:
-        """Whether it has a feature."""
+        """Whether the target has a feature."""
         return feature in self._features
 
     def features_any_of(self, features: Sequence[TargetFeature]) -> bool:
-        """Whether it has one of them."""
+        """Whether the target has one of the features."""
         return any(f in self._features for f in features)
 
     def features_all_of(self, features: Sequence[TargetFeature]) -> bool:
-        """Whether it has all of them."""
+        """Whether the target has all of the features."""
         return all(f in self._features for f in features)
 
     def has_gpu_feature(self) -> bool:
-        """Whether it has a GPU."""
+        """Whether the target has a GPU."""
         return not _GPUS.isdisjoint(self._features)
 
     def set_feature(self, feature: TargetFeature, value: bool = True) -> None:
-        """Give it a feature, or take it."""
+        """Add or remove a feature."""
         if not isinstance(feature, TargetFeature):
             words = f"incompatible constructor arguments: {feature!r} is no TargetFeature"
             fail(f"Target: {words}", kind=KindError)
         (self._features.add if value else self._features.discard)(feature)
 
     def set_features(self, features: Sequence[TargetFeature], value: bool = True) -> None:
-        """Give it features, or take them."""
+        """Add or remove features."""
         for feature in features:
             self.set_feature(feature, value)
 
     def with_feature(self, feature: TargetFeature) -> Target:
-        """Return the target with a feature more."""
+        """Return the target with one more feature."""
         made = Target(self.os, self.arch, self.bits, list(self._features))
         made.set_feature(feature)
         return made
@@ -131,7 +131,7 @@ class Target:
         return made
 
     def natural_vector_size(self, type: Type) -> int:
-        """The number of values of a type that fill a vector register; schedules are found without asking it."""
+        """Return the number of values of a type that fill a vector register; it does not influence schedules."""
         has = self._features.__contains__
         size = 16
         if (
@@ -147,7 +147,7 @@ class Target:
         return max(1, size // type.bytes())
 
     def supports_type(self, type: Type, device: DeviceAPI | None = None) -> bool:
-        """Whether values of a type can be computed with on its device, or on one of its devices."""
+        """Whether values of a type can be computed on its device, or on one of its devices."""
         on = self if device is None else Target().with_feature(target_feature_for_device_api(device))
         if type.bits() != 64:
             return True
@@ -160,7 +160,7 @@ class Target:
         return not on.features_any_of(_NO_64_BITS)
 
     def supports_device_api(self, device: DeviceAPI) -> bool:
-        """Whether it has a device."""
+        """Whether the target has a device."""
         if device in (DeviceAPI["None"], DeviceAPI.Host):
             return True
         if device is DeviceAPI.Default_GPU:
@@ -172,15 +172,15 @@ class Target:
         return self.bits == 64 and self.has_feature(TargetFeature["LargeBuffers"])
 
     def maximum_buffer_size(self) -> int:
-        """The most bytes of a Buffer."""
+        """Return the largest size of a Buffer in bytes."""
         return 2**63 - 1 if self.has_large_buffers() else 2**31 - 1
 
     def supported(self) -> bool:
-        """Whether it can be compiled for: any CPU, and NVIDIA's GPUs."""
+        """Whether programs can be compiled for the target: any CPU, and NVIDIA's GPUs."""
         return self.has_feature(TargetFeature["CUDA"]) or not self.has_gpu_feature()
 
     def to_string(self) -> str:
-        """The text by which Halide writes it: `x86-64-linux-cuda`."""
+        """Return Halide's text of it: `x86-64-linux-cuda`."""
         arch = next(text for text, arch in ARCH_TEXTS.items() if arch is self.arch)
         system = next(text for text, os in OS_TEXTS.items() if os is self.os)
         tune = [self._tune] if self._tune else []
@@ -200,12 +200,12 @@ class Target:
 
 
 def target_name(target: Any) -> Any:
-    """Our name of a Target; any other object as it is."""
+    """Return the tilefuse name of a Target; any other object is returned unchanged."""
     return target.name() if isinstance(target, Target) else target
 
 
 def get_host_target() -> Target:
-    """This machine's CPU."""
+    """Return this machine's CPU."""
     system = {"Linux": TargetOS.Linux, "Darwin": TargetOS.OSX, "Windows": TargetOS.Windows}
     machine = platform.machine().lower()
     arch = TargetArch.ARM if machine.startswith(("arm", "aarch")) else TargetArch.X86
@@ -213,12 +213,12 @@ def get_host_target() -> Target:
 
 
 def get_jit_target_from_environment() -> Target:
-    """This machine's CPU: no variable of the environment is read."""
+    """Return this machine's CPU; no environment variable is read."""
     return get_host_target()
 
 
 def get_target_from_environment() -> Target:
-    """This machine's CPU: no variable of the environment is read."""
+    """Return this machine's CPU; no environment variable is read."""
     return get_host_target()
 
 
@@ -235,7 +235,7 @@ def host_supports_target_device(target: Target) -> bool:
 
 
 def target_feature_for_device_api(device: DeviceAPI) -> TargetFeature:
-    """The feature of targets that have a device; `FeatureEnd` if there is none."""
+    """Return the feature of targets that have a device; `FeatureEnd` if there is none."""
     return _FEATURE_OF.get(device, TargetFeature["FeatureEnd"])
 
 

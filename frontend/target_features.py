@@ -1,4 +1,4 @@
-"""Parts of Halide's targets: operating systems, architectures and features, by name and as texts spell them."""
+"""Parts of Halide's targets: operating systems, architectures and features, with their spellings."""
 
 from __future__ import annotations
 

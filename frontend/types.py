@@ -55,98 +55,98 @@ class Type:
         self.element, self.storage = facts.type, facts.storage
 
     def bits(self) -> int:
-        """Width in bits; 1 for a bool."""
+        """Return the width in bits; 1 for a bool."""
         return self._bits
 
     def bytes(self) -> int:
-        """Bytes in memory; 1 for a bool."""
+        """Return the bytes in memory; 1 for a bool."""
         return max(1, self._bits // 8)
 
     def is_bool(self) -> bool:
-        """Whether this is `Bool()`, which is `UInt(1)`."""
+        """Whether the type is `Bool()`, which is `UInt(1)`."""
         return self._bits == 1
 
     def is_int(self) -> bool:
-        """Whether this is a signed integer type."""
+        """Whether the type is a signed integer."""
         return self._code == "int"
 
     def is_uint(self) -> bool:
-        """Whether this is an unsigned integer type; a bool is one, as in Halide."""
+        """Whether the type is an unsigned integer; a bool is one, as in Halide."""
         return self._code == "uint"
 
     def code(self) -> TypeCode:
-        """The kind of the type."""
+        """Return the kind of the type."""
         return TypeCode[{"int": "Int", "uint": "UInt", "handle": "Handle"}.get(self._code, "Float")]
 
     def lanes(self) -> int:
-        """The number of its values: 1 for all types of pixels and Exprs."""
+        """Return the number of lanes: 1 for all types of pixels and Exprs."""
         return self._lanes
 
     def is_scalar(self) -> bool:
-        """Whether it has one lane."""
+        """Whether the type has one lane."""
         return self._lanes == 1
 
     def is_vector(self) -> bool:
-        """Whether it has several lanes."""
+        """Whether the type has several lanes."""
         return self._lanes > 1
 
     def is_handle(self) -> bool:
-        """Whether this is a pointer, which no pixel is."""
+        """Whether the type is a pointer, which pixels never are."""
         return self._code == "handle"
 
     def same_handle_type(self, other: Type) -> bool:
-        """Whether both are pointers to one type: all handles are."""
+        """Whether both are handles; all handles are of one type here."""
         return self.is_handle() and other.is_handle()
 
     def element_of(self) -> Type:
-        """The type of one lane."""
+        """Return the type of one lane."""
         return self.with_lanes(1)
 
     def with_lanes(self, lanes: int) -> Type:
-        """The type with another number of lanes."""
+        """Return the type with another number of lanes."""
         return Type(self._code, self._bits, lanes)
 
     def with_code(self, code: TypeCode) -> Type:
-        """The type of another kind with the same width."""
+        """Return the type of another kind with the same width."""
         return Type(code, self._bits, self._lanes)
 
     def check_pixel(self, what: str) -> None:
-        """PipelineError if no pixel, and so no value in a pipeline, is of this type."""
+        """Raise PipelineError if pixels, and so values in a pipeline, cannot have the type."""
         if self.is_handle():
             fail(f"{what} cannot be of handles: there are no pointers in pipelines")
         if self._lanes != 1:
             fail(f"{what} cannot be of {self}: a type there has one lane, and vectors are made by the compiler")
 
     def is_max(self, value: int) -> bool:
-        """Whether a number is the largest of this type."""
+        """Whether a number is the largest of the type."""
         return value == self.limits()[1]
 
     def is_min(self, value: int) -> bool:
-        """Whether a number is the least of this type."""
+        """Whether a number is the least of the type."""
         return value == self.limits()[0]
 
     def is_float(self) -> bool:
-        """Whether this is a floating-point type."""
+        """Whether the type is floating-point."""
         return self._code in ("float", "bfloat")
 
     def is_bfloat(self) -> bool:
-        """Whether this is `BFloat(16)`."""
+        """Whether the type is `BFloat(16)`."""
         return self._code == "bfloat"
 
     def with_bits(self, bits: int) -> Type:
-        """The type of the same kind with another width."""
+        """Return the type of the same kind with another width."""
         return _TYPES[self._code, bits] if self._lanes == 1 else Type(self._code, bits, self._lanes)
 
     def min(self) -> Any:
-        """The least value, as an Expr of this type."""
+        """Return the least value, as an Expr of this type."""
         return self._constant(self.limits()[0])
 
     def max(self) -> Any:
-        """The largest value, as an Expr of this type; infinity for floats, as in Halide."""
+        """Return the largest value, as an Expr of this type; infinity for floats, as in Halide."""
         return self._constant(self.limits()[1])
 
     def limits(self) -> tuple[float, float]:
-        """(min, max) as Python numbers: integers for integer types, infinities for floats."""
+        """Return (min, max) as Python numbers: integers for integer types, infinities for floats."""
         if self.is_float():
             return -math.inf, math.inf
         if self.is_int():
@@ -154,7 +154,7 @@ class Type:
         return 0, (1 << self._bits) - 1
 
     def can_represent(self, other: Type | int | float) -> bool:
-        """Whether each value of a type, or one number, is a value of this type without change."""
+        """Whether every value of another type, or one number, can be converted to this type without change."""
         if isinstance(other, Type):
             if other.is_float():
                 return self == other or (self.is_float() and other.bits() < self._bits)
@@ -169,11 +169,11 @@ class Type:
         return other == int(other) and low <= other <= high
 
     def rounded(self, value: float) -> float:
-        """`value` rounded to this floating-point type; infinite where it is too large."""
+        """Return `value` rounded to this floating-point type; infinite if it is too large."""
         return _FACTS[self._code, self._bits].rounded(float(value))
 
     def wrapped(self, value: int) -> int:
-        """`value` modulo 2^bits as this integer type has it."""
+        """Return `value` modulo 2^bits, in the range of this integer type."""
         value &= (1 << self._bits) - 1
         return value - (1 << self._bits) if self.is_int() and value >> (self._bits - 1) else value
 
@@ -209,42 +209,42 @@ def _find(code: str, bits: int, name: str, lanes: int) -> Type:
 
 
 def Int(bits: int, lanes: int = 1) -> Type:
-    """A signed integer of 8, 16, 32 or 64 bits."""
+    """Return a signed integer type of 8, 16, 32 or 64 bits."""
     return _find("int", bits, "Int", lanes)
 
 
 def UInt(bits: int, lanes: int = 1) -> Type:
-    """An unsigned integer of 1 (a bool), 8, 16, 32 or 64 bits."""
+    """Return an unsigned integer type of 1 (a bool), 8, 16, 32 or 64 bits."""
     return _find("uint", bits, "UInt", lanes)
 
 
 def Float(bits: int, lanes: int = 1) -> Type:
-    """A floating-point number of 16, 32 or 64 bits."""
+    """Return a floating-point type of 16, 32 or 64 bits."""
     return _find("float", bits, "Float", lanes)
 
 
 def BFloat(bits: int, lanes: int = 1) -> Type:
-    """The 16-bit brain float."""
+    """Return the 16-bit brain-float type."""
     return _find("bfloat", bits, "BFloat", lanes)
 
 
 def Handle() -> Type:
-    """A pointer; there are no pixels of this type."""
+    """Return the type of pointers, which pixels cannot have."""
     return Type("handle", 64)
 
 
 def Bool(lanes: int = 1) -> Type:
-    """True or false."""
+    """Return the type of true and false."""
     return _find("uint", 1, "Bool", lanes)
 
 
 def type_of_element(element: Attribute) -> Type:
-    """The type of pixels that the img dialect has as `element`."""
+    """Return the pixel type that the img dialect writes as `element`."""
     return next(type for type in _TYPES.values() if type.element == element)
 
 
 def type_of_dtype(dtype: np.dtype) -> Type:
-    """The type of the elements of a NumPy array; PipelineError for dtypes that are no pixel types."""
+    """Return the type of a NumPy array's elements; PipelineError for dtypes that pixels cannot have."""
     found = _BY_DTYPE.get(dtype.newbyteorder("="))
     if found is None:
         fail(f"arrays of {dtype} cannot be pixels; use bool, (u)int8 to (u)int64, or float16 to float64")

@@ -1,4 +1,4 @@
-"""A Func's value before it has a definition: the initial value of `f[x] += e`."""
+"""Use of a Func before its definition: the initial value of `f[x] += e`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilefuse.frontend.var import Var
 
 
 class Definable(Protocol):
-    """A Func, as far as its definition goes."""
+    """A Func's interface for definitions."""
 
     order: int
 
@@ -27,7 +27,7 @@ class Definable(Protocol):
 
 
 class Unset:
-    """`f[args]` of a Func without definition: `f[args] = f[args] + e` makes it 0, with `*` 1, and then updates it."""
+    """`f[args]` of an undefined Func: `f[args] = f[args] + e` defines it as 0 (with `*` as 1), then updates it."""
 
     def __init__(self, func: Definable, key: Any):
         self._func, self._key = func, key
@@ -45,7 +45,7 @@ class Unset:
         return Unevaluated(self._func, self._key, 1, value, lambda old: old / value)
 
     def as_expr(self) -> NoReturn:
-        """PipelineError: it has no value."""
+        """Raise PipelineError: there is no value."""
         name = self._func.name()
         fail(
             f"Func '{name}' is read before it is defined; write {name}[x, y] = ... first. Only an update reads the "
@@ -67,13 +67,13 @@ class Unset:
 
 
 class Unevaluated:
-    """`f[args] + e` of a Func without definition: it is assigned to `f[args]`, and nothing else is done with it."""
+    """`f[args] + e` of an undefined Func, which may only be assigned to `f[args]`."""
 
     def __init__(self, func: Definable, key: Any, start: int, value: Any, updated: Callable[[Any], Any]):
         self._func, self._key, self._start, self._value, self._updated = func, key, start, value, updated
 
     def define(self, func: Definable, key: Any) -> None:
-        """Define `func` as where it starts, and update it at `key`."""
+        """Define `func` by the initial value, and update it at `key`."""
         what = "Cannot use an unevaluated reference to '{}' to define an update "
         if func is not self._func:
             name, read = func.name(), self._func.name()
@@ -92,7 +92,7 @@ class Unevaluated:
         self._func[key] = self._updated(self._func[key])
 
     def _define_start(self) -> None:
-        """Define the Func as a constant of the type of the value."""
+        """Define the Func as a constant of the value's type."""
         exprs = tuple(as_expr(v) for v in values_of(self._value))
         keys = expanded(as_key(self._key), implicit_count(exprs), f"Func '{self._func.name()}'")
         taken = {k.name() for k in keys if isinstance(k, Var)}
@@ -101,7 +101,7 @@ class Unevaluated:
         self._func[args] = starts[0] if len(starts) == 1 else starts
 
     def as_expr(self) -> NoReturn:
-        """PipelineError: it has no value."""
+        """Raise PipelineError: there is no value."""
         fail(f"what Func '{self._func.name()}' begins with has no value; assign it to where it was read")
 
     def _fails(sign: str) -> Callable[..., Any]:  # type: ignore[misc]

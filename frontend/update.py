@@ -21,7 +21,7 @@ from tilefuse.frontend.walk import expr_text, postorder
 
 
 class UpdateWarning(UserWarning):
-    """An update overwrites all values that were defined before."""
+    """An update overwrites all values of earlier definitions."""
 
 
 SET_COMBINER = "set"
@@ -29,7 +29,7 @@ _COMBINERS = ("add", "mul", "min", "max", "and", "or", "xor")
 
 
 class UpdateDefinition(NamedTuple):
-    """`f[args] = values` over a reduction domain, checked."""
+    """A checked update `f[args] = values` over a reduction domain."""
 
     args: tuple[Expr, ...]
     pure: tuple[str, ...]
@@ -45,7 +45,7 @@ class UpdateDefinition(NamedTuple):
     """Whether it is one of an expression like `sum(...)`."""
 
     def written(self, func: Source) -> list[Expr]:
-        """The values that it writes, each combined with the old one."""
+        """Return the written values, each combined with the old one."""
         olds = [node("call", t, self.args, (func, i)) for i, t in enumerate(func.value_types())]
         terms = zip(self.combine, olds, self.values, strict=True)
         return [term if combine == SET_COMBINER else binary(combine, old, term) for combine, old, term in terms]
@@ -54,7 +54,7 @@ class UpdateDefinition(NamedTuple):
 def make_update(
     func: Source, names: Sequence[str], key: Any, value: Any, over: RDom | None = None, inline: bool = False
 ) -> UpdateDefinition:
-    """The update of `func`, defined at `names`, that `func[key] = value` says; PipelineError for a wrong one.
+    """Make the update `func[key] = value` of a function defined at `names`; PipelineError if it is invalid.
 
     It goes over the RDom whose RVars it has; over `over`, if it has none. `inline`: it stands in an expression.
     """
@@ -92,7 +92,7 @@ def make_update(
 
 
 def _warn_if_all_is_lost(func: Source, update: UpdateDefinition) -> None:
-    """Warn of a definition that is written over: a notebook's cell that ran twice, or a name used twice."""
+    """Warn of a definition that is overwritten: a notebook cell that ran twice, or a name used twice."""
     if any(e.op == "call" and e.data[0] is func for e in postorder(update.written(func))):
         return
     warnings.warn_explicit(
@@ -124,7 +124,7 @@ def _of_type(what: str, value: Any, type: Type) -> Expr:
 
 
 def _defined_values(what: str, values: Sequence[Expr]) -> tuple[tuple[Expr, ...], Expr | None]:
-    """The values, and where they are written: `select(c, v, undef(t))` writes where `c` holds."""
+    """Split values from their conditions: `select(c, v, undef(t))` writes v where `c` holds."""
     conditions: dict[int, tuple[Expr, bool]] = {}
     found = []
     for value in values:
@@ -165,7 +165,7 @@ def _check_own_reads(what: str, func: Source, exprs: Sequence[Expr], naked: Sequ
 
 
 def _combiner(func: Source, number: int, args: Sequence[Expr], value: Expr) -> tuple[str, Expr]:
-    """(`add`, e) of `f[args] + e`, where `e` does not read `f`; (`set`, value) of anything else."""
+    """Return (`add`, e) of `f[args] + e` if `e` does not read `f`; (`set`, value) of any other value."""
     if value.data is STRICT:  # of floats, in the order in which they come
         return SET_COMBINER, value
     if value.op in _COMBINERS and len(value.args) == 2 and not (value.op in ("and", "or") and value.type().is_float()):
@@ -177,8 +177,7 @@ def _combiner(func: Source, number: int, args: Sequence[Expr], value: Expr) -> t
 
 
 def undef(type: Type) -> Expr:
-    """A value that nobody minds: where a definition has it the updates write; where an update's `select` has it nothing
-    is written."""
+    """Return an undefined value: a definition leaves it to updates, an update's `select` does not write it."""
     if not isinstance(type, Type):
         fail(f"undef takes a type, as in undef(Int(32)), not {type!r}")
     return node("undef", type, ())

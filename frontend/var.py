@@ -1,4 +1,4 @@
-"""Vars: the coordinates of a Func's points."""
+"""Vars: the coordinates of a Func."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tilefuse.frontend.expr import I32, Expr
 
 
 class Var(Expr):
-    """A coordinate of a Func, known by its name: two Vars called "x" are one."""
+    """A coordinate of a Func, identified by its name: two Vars called "x" are one."""
 
     __slots__ = ()
     _count = 0
@@ -26,32 +26,32 @@ class Var(Expr):
         return f"<halide.Var '{self.name()}'>"
 
     def name(self) -> str:
-        """Name of the coordinate."""
+        """Return the name of the coordinate."""
         return str(self.data)
 
     def same_as(self, other: Var) -> bool:
-        """Whether both have one name, which makes them one Var."""
+        """Whether both have one name, and so are one Var."""
         return isinstance(other, Var) and self.name() == other.name()
 
     @staticmethod
     def implicit(index: int) -> Var:
-        """The Var `_<index>`, one of the Vars that the placeholder `_` stands for."""
+        """Return the Var `_<index>`, one of the Vars that the placeholder `_` stands for."""
         return Var(f"_{index}")
 
     @staticmethod
     def outermost() -> Var:
-        """The Var of Halide's outermost loop, for scheduling calls."""
+        """Return the Var of Halide's outermost loop, for scheduling calls."""
         return Var("__outermost")
 
     def is_implicit(self) -> bool:
-        """Whether it is `_0`, `_1`, ..."""
+        """Whether the Var is `_0`, `_1`, ..."""
         return self.implicit_index() >= 0
 
     def implicit_index(self) -> int:
-        """The number in the name of an implicit Var; -1 of others."""
+        """Return the number in the name of an implicit Var; -1 for others."""
         digits = self.name()[1:]
         return int(digits) if self.name()[0] == "_" and digits.isdecimal() and digits.isascii() else -1
 
     def is_placeholder(self) -> bool:
-        """Whether it is `_`, which stands for all remaining coordinates."""
+        """Whether the Var is `_`, which stands for all remaining coordinates."""
         return bool(self.data == "_")

@@ -1,4 +1,4 @@
-"""Walking over expressions, and describing them in messages."""
+"""Traversal of expressions, and their text in messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tilefuse.frontend.types import Type
 
 
 class ExprNode(Protocol):
-    """An expression, as far as walking over it goes."""
+    """An expression's interface for traversal."""
 
     op: str
     data: Any
@@ -53,7 +53,7 @@ _SYMBOLS = {
 
 
 def expr_text(expr: ExprNode, depth: int = 6) -> str:
-    """A short text of an expression for messages; `...` below `depth`."""
+    """Format an expression briefly for messages; `...` below `depth`."""
     if expr.op == "const":
         return str(bool(expr.data)) if expr.type().is_bool() else str(expr.data)
     if expr.op in ("var", "rvar"):
