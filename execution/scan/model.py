@@ -51,9 +51,8 @@ CHUNKS_ACROSS = ((8, 32), (8, 16), (8, 8), (4, 16))
 CPU_WIDTH, CPU_ROWS = 64, 4
 """Lines side by side that are one loop, and lines along x that are written out: a step takes four cycles. Of lines
 that read along rows there are `ACROSS_WIDTH` in a loop."""
-CPU_STRIPS, CPU_STRIPS_FROM = (64, 32), 16
-"""Lines side by side of a strip, which several updates go along one after the other while it is in the cache: the
-first where each core has so many strips of them, else the second, so that fewer cores wait for the last strips."""
+CPU_STRIP = 32
+"""Lines side by side of a strip, which several updates go along one after the other while it is in the cache."""
 CPU_SLICE = 64
 """Steps of lines that are stored along rows: four lines of the cache of each are written at once."""
 MOST_WRITTEN = 600
@@ -105,7 +104,7 @@ class Scan(ExecutionModel):
         if not machine.is_gpu:
             one = (1,) * rank
             if facts.earlier:
-                slice, width = CPU_SLICE * is_stored_along_rows(found, facts.turn), _strip_width(facts, machine)
+                slice, width = CPU_SLICE * is_stored_along_rows(found, facts.turn), CPU_STRIP
                 schedule = ScanSchedule(threads=one, width=width, slice=slice, blocks=machine.cores)
                 yield self._candidate(facts, machine, found, _Shape(one, width), schedule)
                 return
@@ -333,13 +332,6 @@ def _cpu_width(facts: GroupFacts, found: Recurrence) -> int:
     if found.dim == 0:
         return CPU_ROWS
     return ACROSS_WIDTH if is_along_rows(facts.update.update, found, facts.turn) else CPU_WIDTH
-
-
-def _strip_width(facts: GroupFacts, machine: Machine) -> int:
-    """Lines of a strip that a thread of a CPU takes through several updates."""
-    first, *others = facts.update_work.pure
-    wide, narrow = CPU_STRIPS
-    return wide if -(-first // wide) * math.prod(others) >= CPU_STRIPS_FROM * machine.cores else narrow
 
 
 def exact(update: UpdateOp) -> bool:
