@@ -13,7 +13,9 @@ from xdsl.traits import is_side_effect_free
 from tilefuse.dialects.constants import integer_constant
 
 PART_COLUMNS = 1024
-"""Columns; as floats an eighth of most first caches."""
+"""Columns of a part that keeps one array; as floats an eighth of most first caches."""
+LEAST_COLUMNS = 128
+"""Columns of a part at least, so that its loops are long."""
 BLOCK_MEMORY = IntegerAttr(3, 64)
 SIMD = "kernel.simd"
 """Attribute of a loop that compilers make vectors of."""
@@ -63,14 +65,14 @@ def places(
 class Parts:
     """A loop over the parts of a row, around the row's loop, which becomes the loop of one part."""
 
-    def __init__(self, loop: scf.ForOp, entry: Block):
-        self.loop, self.entry = loop, entry
+    def __init__(self, loop: scf.ForOp, entry: Block, columns: int = PART_COLUMNS):
+        self.loop, self.entry, self.columns = loop, entry, columns
         outside = loop.parent
         assert outside is not None
         self.body = Block(arg_types=[IndexType()])
         self.start: SSAValue = self.body.args[0]
         self.start.name_hint = "part"
-        step = arith.ConstantOp(IntegerAttr(PART_COLUMNS, IndexType()))
+        step = arith.ConstantOp(IntegerAttr(self.columns, IndexType()))
         outer = scf.ForOp(loop.lb, loop.ub, step, [], self.body)
         for op in (step, outer):
             op.location = loop.location
@@ -88,7 +90,7 @@ class Parts:
 
     def kept(self, type: Attribute, name: str) -> SSAValue:
         """Return an array for the kept values of a part."""
-        array = memref.AllocaOp.get(type, shape=[PART_COLUMNS], memory_space=BLOCK_MEMORY)
+        array = memref.AllocaOp.get(type, shape=[self.columns], memory_space=BLOCK_MEMORY)
         array.location = self.loop.location
         first = self.entry.first_op
         assert first is not None
@@ -129,9 +131,14 @@ class LateStore:
     """The operations that the first loop does no more although they read memory; users first."""
 
 
+def part_columns(arrays: int) -> int:
+    """Columns of a part that keeps so many arrays, which share the room of one; a power of two."""
+    return max(LEAST_COLUMNS, 1 << (PART_COLUMNS // arrays).bit_length() - 1)
+
+
 def split_loop(loop: scf.ForOp, entry: Block, late: Sequence[LateStore]) -> scf.ForOp:
     """Strip-mine a loop into parts of two loops, the later one with the stores; return the later one."""
-    parts = Parts(loop, entry)
+    parts = Parts(loop, entry, part_columns(len(late)))
     arrays = [parts.kept(one.value.type, one.name) for one in late]
     later = _later_loop(parts, late, arrays)
     for array, one in zip(arrays, late, strict=True):

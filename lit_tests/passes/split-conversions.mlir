@@ -59,3 +59,33 @@ func.func @others(%in: memref<?xf32>, %out: memref<?xi8>, %wide: memref<?xi16>, 
   } {kernel.simd}
   func.return
 }
+
+// -----
+
+// Four rows share the room of one: parts are a fourth as long.
+
+// CHECK-LABEL: @rows
+func.func @rows(%in: memref<?xf32>, %out: memref<4x?xi8>, %a: index, %b: index) {
+  // CHECK-COUNT-4: memref.alloca() : memref<256xf32, 3 : i64>
+  // CHECK-NOT:     memref.alloca
+  // CHECK:         [[STEP:%.*]] = arith.constant 256 : index
+  // CHECK-NEXT:    scf.for %part = %a to %b step [[STEP]] {
+  %one = arith.constant 1 : index
+  %y0 = arith.constant 0 : index
+  %y2 = arith.constant 2 : index
+  %y3 = arith.constant 3 : index
+  scf.for %x = %a to %b step %one {
+    %p = memref.load %in[%x] : memref<?xf32>
+    %v = arith.mulf %p, %p : f32
+    %w = arith.mulf %v, %p : f32
+    %i = arith.fptosi %v : f32 to i32
+    %r = arith.trunci %i : i32 to i8
+    %j = arith.fptosi %w : f32 to i32
+    %s = arith.trunci %j : i32 to i8
+    memref.store %r, %out[%y0, %x] : memref<4x?xi8>
+    memref.store %s, %out[%one, %x] : memref<4x?xi8>
+    memref.store %r, %out[%y2, %x] : memref<4x?xi8>
+    memref.store %s, %out[%y3, %x] : memref<4x?xi8>
+  } {kernel.simd}
+  func.return
+}
