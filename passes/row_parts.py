@@ -14,7 +14,7 @@ from tilefuse.dialects.constants import integer_constant
 
 PART_COLUMNS = 1024
 """Columns of a part that keeps one array; as floats an eighth of most first caches."""
-LEAST_COLUMNS = 128
+LEAST_PART_COLUMNS = 128
 """Columns of a part at least, so that its loops are long."""
 BLOCK_MEMORY = IntegerAttr(3, 64)
 SIMD = "kernel.simd"
@@ -133,7 +133,7 @@ class LateStore:
 
 def part_columns(arrays: int) -> int:
     """Columns of a part that keeps so many arrays, which share the room of one; a power of two."""
-    return max(LEAST_COLUMNS, 1 << (PART_COLUMNS // arrays).bit_length() - 1)
+    return max(LEAST_PART_COLUMNS, 1 << (PART_COLUMNS // arrays).bit_length() - 1)
 
 
 def split_loop(loop: scf.ForOp, entry: Block, late: Sequence[LateStore]) -> scf.ForOp:
