@@ -194,8 +194,3 @@ def _last_of_cpus() -> list[ModulePass]:
     of_masks: list[ModulePass] = [CompareSelects(), MaskSelects()]
     of_rows = [ThreadArrays(), *of_masks, StreamStores(), ShiftInwards(), WidenAccesses()]
     return [*of_rows, DivideByProduct(), PlainConversions(), SplitConversions(), SplitLookups(), RowPointers()]
-
-
-def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:
-    """A lowered copy of a scheduled module."""
-    return run_passes(module, lowering_passes(warps=warps))

@@ -25,7 +25,7 @@ from random_shifts import python_shift, shift
 from xdsl.context import Context
 
 import tilefuse as hl
-from tilefuse.passes.pipeline import lower, run_passes, standard_passes
+from tilefuse.passes.pipeline import lowering_passes, run_passes, standard_passes
 from tilefuse.passes.pipeline_text import parse_passes
 from tilefuse.runtime.errors import TargetError
 from tilefuse.runtime.program import compile_pipeline
@@ -347,7 +347,7 @@ def extent(rng: Random) -> None:
 
 @cache
 def _kernels(on: str) -> str:
-    return str(lower(run_passes(_blur().to_module(), standard_passes(on)), warps=on != "cpu"))
+    return str(run_passes(_blur().to_module(), [*standard_passes(on), *lowering_passes(warps=on != "cpu")]))
 
 
 def target_option(rng: Random) -> None:

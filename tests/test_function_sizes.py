@@ -94,21 +94,35 @@ OF_THE_LANGUAGE = {
 """Names that public functions of several modules share, each with its reason."""
 
 
-def names_of_modules(trees):
-    """Names of several modules' public functions, and of type aliases (`Box = tuple[...]`), with these modules."""
-    where = defaultdict(list)
+def shared_names(trees, names):
+    """Names of the top level that several modules define, with these modules; `names(node)` gives a statement's."""
+    where = defaultdict(set)
     for path, tree in trees.items():
-        for node in tree.body:
-            target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-            name = getattr(node, "name", None) or (target.id if isinstance(target, ast.Name) else "")
-            is_alias = isinstance(node, ast.Assign | ast.AnnAssign) and name[:1].isupper() and not name.isupper()
-            if is_alias or (isinstance(node, ast.FunctionDef) and not name.startswith("_")):
-                where[name].append(path.as_posix())
-    return {name: paths for name, paths in where.items() if len(set(paths)) > 1}
+        for name in (name for node in tree.body for name in names(node)):
+            where[name].add(path.as_posix())
+    return {name: sorted(paths) for name, paths in where.items() if len(paths) > 1}
+
+
+def assigned_names(node):
+    """Return the names that an assignment defines; none for any other statement."""
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return [n.id for target in targets for n in ast.walk(target or ast.Pass()) if isinstance(n, ast.Name)]
+
+
+def functions_and_types(node):
+    """Return the name of a public function, or of a type alias (`Box = tuple[...]`)."""
+    if isinstance(node, ast.FunctionDef):
+        return [] if node.name.startswith("_") else [node.name]
+    return [name for name in assigned_names(node) if name[:1].isupper() and not name.isupper()]
+
+
+def constants(node):
+    """Return the constants in capitals that a statement defines; a leading `_` keeps one to its module."""
+    return [name for name in assigned_names(node) if name.isupper() and not name.startswith("_")]
 
 
 def test_a_name_is_of_one_function_or_type(trees):
-    found = names_of_modules({path.relative_to(ROOT): tree for path, tree in trees.items()})
+    found = shared_names({path.relative_to(ROOT): tree for path, tree in trees.items()}, functions_and_types)
     assert set(found) == set(OF_THE_LANGUAGE), found
 
 
@@ -118,7 +132,7 @@ def test_functions_and_types_of_one_name_are_found():
         "b.py": "def f(): ...\nBox: type = list\nMOST = 2",
     }
     trees = {Path(name): ast.parse(text) for name, text in texts.items()}
-    assert names_of_modules(trees) == {"f": ["a.py", "b.py"], "Box": ["a.py", "b.py"]}
+    assert shared_names(trees, functions_and_types) == {"f": ["a.py", "b.py"], "Box": ["a.py", "b.py"]}
 
 
 SHARED_CONSTANTS = {
@@ -129,20 +143,8 @@ SHARED_CONSTANTS = {
 """Names of constants that several modules give, each with its reason."""
 
 
-def constants_of_modules(trees):
-    """Constants in capitals that several modules define with one name, with these modules; a leading `_` keeps one."""
-    where = defaultdict(set)
-    for path, tree in trees.items():
-        for node in tree.body:
-            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-            for name in (n.id for target in targets for n in ast.walk(target or ast.Pass()) if isinstance(n, ast.Name)):
-                if name.isupper() and not name.startswith("_"):
-                    where[name].add(path.as_posix())
-    return {name: sorted(paths) for name, paths in where.items() if len(paths) > 1}
-
-
 def test_a_name_is_of_one_constant(trees):
-    found = constants_of_modules({path.relative_to(ROOT): tree for path, tree in trees.items()})
+    found = shared_names({path.relative_to(ROOT): tree for path, tree in trees.items()}, constants)
     hint = "say in the name what it is of (MOST_ROWS, not MOST), or import it from one place"
     assert set(found) == set(SHARED_CONSTANTS), f"{hint}: {found}"
 
@@ -153,7 +155,7 @@ def test_constants_of_one_name_are_found():
         "b.py": "MOST: int = 2\n_MOST = 3\nLEAST = 1\nBox = list\nfrom a import A",
     }
     trees = {Path(name): ast.parse(text) for name, text in texts.items()}
-    assert constants_of_modules(trees) == {"MOST": ["a.py", "b.py"], "LEAST": ["a.py", "b.py"]}
+    assert shared_names(trees, constants) == {"MOST": ["a.py", "b.py"], "LEAST": ["a.py", "b.py"]}
 
 
 def texts(tree):

@@ -11,7 +11,7 @@ from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.execution.warp_tile.layout import exchange_bytes, group_layout
-from tilefuse.passes.pipeline import lower, run_passes
+from tilefuse.passes.pipeline import lowering_passes, run_passes
 from tilefuse.passes.tile import Tile
 
 BLUR = """
@@ -109,7 +109,7 @@ def test_shared_memory_is_what_the_lowering_allocates(seed):
     # versions of one tile function allocate alike
     found = {
         op.memref.type.get_shape()[0]
-        for op in lower(module).walk()
+        for op in run_passes(module, lowering_passes(warps=True)).walk()
         if isinstance(op, AllocaOp) and op.memref.name_hint == "exchange"
     }
     assert found == {shared for shared in expected if shared}

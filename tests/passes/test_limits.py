@@ -10,7 +10,7 @@ import tilefuse as hl
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.execution.warp_tile.roll_stages import RollStages
 from tilefuse.passes.inline_stages import InlineStages
-from tilefuse.passes.pipeline import lower, run_passes, standard_passes
+from tilefuse.passes.pipeline import lowering_passes, run_passes, standard_passes
 from tilefuse.passes.separate_kernels import SeparateKernels
 from tilefuse.passes.separate_steps import SeparateSteps
 from tilefuse.passes.tile import Tile
@@ -72,14 +72,14 @@ def test_lowering_refuses_too_much_code_that_nobody_validated(target, tile):
     scheduled = run_passes(module(), [tile if p.name == "tile" else p for p in before_validation(target)])
     began = time.process_time()
     with pytest.raises(PipelineError, match=r"test_limits.py.*'g': about \d+ operations .* 12000 are the most"):
-        lower(scheduled, warps=target != "cpu")
+        run_passes(scheduled, lowering_passes(warps=target != "cpu"))
     assert time.process_time() - began < 5
 
 
 def test_warp_tiles_are_loops_on_a_cpu_however_high_they_are():
     tile = Tile(target="cpu", shape="warp_tile", sizes=(0, 4096), threads=(32, 1))
     scheduled = run_passes(module(), [tile if p.name == "tile" else p for p in before_validation("cpu")])
-    assert "func.func @g_g_tile1" in str(lower(scheduled, warps=False))
+    assert "func.func @g_g_tile1" in str(run_passes(scheduled, lowering_passes(warps=False)))
 
 
 def test_schedules_with_too_much_code_get_smaller_where_they_may():

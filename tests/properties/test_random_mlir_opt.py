@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
 from tilefuse.dialects.img.ops import PipelineOp
-from tilefuse.passes.pipeline import lower, run_passes
+from tilefuse.passes.pipeline import lowering_passes, run_passes
 
 SEEDS = range(300, 307)
 EXCHANGING = (300, 301, 302, 306, 307, 311)
@@ -37,7 +37,7 @@ def kernels(seed: int, shape: Shape, *, warps: bool) -> ModuleOp:
     """Level 4 of a random pipeline, without the launch plan, which is in our own dialect."""
     # Not all larger pipelines have warp tiles.
     case = random_pipeline(seed) if shape == "warp_exchange" else random_pipeline(seed, stages=5)
-    module = lower(run_passes(case.module, passes("h200", shape=shape)), warps=warps)
+    module = run_passes(case.module, [*passes("h200", shape=shape), *lowering_passes(warps=warps)])
     for op in list(module.body.block.ops):
         if isinstance(op, PipelineOp):
             op.detach()
