@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import prod as math_prod
 from typing import Any, cast
 
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType, Signedness
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -22,6 +22,7 @@ from tilefuse.analysis.float_range import ANY_FLOAT, FloatSpan, float_range, rou
 from tilefuse.analysis.sizes import AnySpan, Sizes
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.attrs import BoundaryKind
+from tilefuse.dialects.img.integer_operations import INTEGER_OPERATIONS
 from tilefuse.dialects.img.ops import (
     DivOp,
     ExtentOp,
@@ -40,6 +41,9 @@ from tilefuse.dialects.img.symbolic import SizeValue, greatest, least, provably_
 UNBOUNDED: tuple[int, int] = (-(2**31), 2**31 - 1)
 """The range of a 32-bit integer that nothing bounds; wider ranges count as unbounded too."""
 
+
+_SPANS = {row.op: row.span for row in INTEGER_OPERATIONS if row.span is not None}
+"""Ranges of operations whose rows have them."""
 
 _SLT = 2
 """The number of `slt` among the predicates of `arith.cmpi`."""
@@ -255,21 +259,15 @@ def _op_range(op: Operation, type: Attribute, of: Callable[[SSAValue], AnySpan])
                 return (0, divisor - 1)
             a, b = of(op.lhs), of(op.rhs)
             return (least(a[0], b[0]), greatest(a[1], b[1]))
-        case arith.MinSIOp():
-            a, b = of(op.lhs), of(op.rhs)
-            return (least(a[0], b[0]), least(a[1], b[1]))
-        case arith.MaxSIOp():
-            a, b = of(op.lhs), of(op.rhs)
-            return (greatest(a[0], b[0]), greatest(a[1], b[1]))
         case arith.MinUIOp() | arith.MaxUIOp() | arith.AndIOp():
             return _unsigned_pick(op, of(op.lhs), of(op.rhs))
         case arith.ShRUIOp() | arith.ShRSIOp() | arith.DivUIOp() | arith.DivSIOp():
             return _quotient(op, of(op.lhs), of(op.rhs), type)
         case arith.FloorDivSIOp() | DivOp() | arith.RemUIOp() | arith.RemSIOp() | ModOp():
             return _quotient(op, of(op.lhs), of(op.rhs), type)
-        case math.CtPopOp() | math.CountLeadingZerosOp() | math.CountTrailingZerosOp():
-            return (0, type.width.data) if isinstance(type, IntegerType) and type.width.data > 1 else None
-    return None
+    if (span := _SPANS.get(op.__class__)) is None:
+        return None
+    return span(type.width.data if isinstance(type, IntegerType) else None, *map(of, op.operands))
 
 
 def _ring(op: Operation, a: AnySpan, b: AnySpan) -> AnySpan:

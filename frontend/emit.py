@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, UnitAttr, f32, i32, i64
@@ -10,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.dialects.img import ops as img
 from tilefuse.dialects.img.float_operations import FLOAT_OPERATIONS
+from tilefuse.dialects.img.integer_operations import INTEGER_OPERATIONS, IntegerOperation, Reading
 from tilefuse.dialects.img.strict import STRICT
 from tilefuse.frontend.expr import COMPARISONS, Expr
 from tilefuse.frontend.types import Float, Type
@@ -25,38 +27,23 @@ _FLOAT: dict[str, _Binary] = {
     "max": arith.MaxnumfOp,
 }
 
-_INT: dict[str, _Binary] = {
-    "add": arith.AddiOp,
-    "sub": arith.SubiOp,
-    "mul": arith.MuliOp,
-    "and": arith.AndIOp,
-    "or": arith.OrIOp,
-    "xor": arith.XOrIOp,
-    "shl": arith.ShLIOp,
-}
 
-_SIGNED: dict[str, _Binary] = {
-    "min": arith.MinSIOp,
-    "max": arith.MaxSIOp,
-    "shr": arith.ShRSIOp,
-    "div": lambda a, b: img.DivOp(a, b, True),
-    "mod": lambda a, b: img.ModOp(a, b, True),
-}
+def integer_builders(rows: Iterable[IntegerOperation]) -> dict[tuple[str, bool], Callable[..., Operation]]:
+    """Map name and signedness of integer expressions to the constructors of their operations, from the table's rows."""
+    found: dict[tuple[str, bool], Callable[..., Operation]] = {}
+    named = [row for row in rows if row.name]
+    for row in named:
+        both = sum(other.name == row.name for other in named) == 1
+        for signed in (True, False):
+            if row.reading is Reading.OF_OP:
+                constructor: Callable[..., Operation] = row.op
+                found[row.name, signed] = partial(constructor, signed=signed)
+            elif both or signed == (row.reading is Reading.SIGNED):
+                found[row.name, signed] = row.op
+    return found
 
-_UNSIGNED: dict[str, _Binary] = {
-    "min": arith.MinUIOp,
-    "max": arith.MaxUIOp,
-    "shr": arith.ShRUIOp,
-    "div": lambda a, b: img.DivOp(a, b, False),
-    "mod": lambda a, b: img.ModOp(a, b, False),
-}
 
-_COUNTS: dict[str, Callable[[SSAValue], Operation]] = {
-    "popcount": math.CtPopOp,
-    "count_leading_zeros": math.CountLeadingZerosOp,
-    "count_trailing_zeros": math.CountTrailingZerosOp,
-}
-
+_INTEGER = integer_builders(INTEGER_OPERATIONS)
 _MATH: dict[str, Callable[..., Operation]] = {row.name: row.op for row in FLOAT_OPERATIONS if row.name}
 
 
@@ -94,20 +81,17 @@ class BodyEmitter:
                 return self.add(arith.SelectOp(*args))
             case "math":
                 return self.add(_MATH[e.data](*args))
-            case "abs":
-                return self.add(math.AbsFOp(args[0]) if type.is_float() else math.AbsIOp(args[0]))
+            case "abs" if type.is_float():
+                return self.add(math.AbsFOp(args[0]))
             case "print":
                 return self.add(img.PrintOp(args[0], args[1], args[2:], e.data))
             case "bits":
                 return self.add(arith.BitcastOp(args[0], e.type().storage))
-        if e.op in _COUNTS:
-            return self.add(_COUNTS[e.op](args[0]))
         if e.op in COMPARISONS:
             return self._compare(e.op, type, *args)
         if type.is_float():
             return self._float(e, *args)
-        table = _INT if e.op in _INT else _SIGNED if type.is_int() else _UNSIGNED
-        return self.add(table[e.op](*args))
+        return self.add(_INTEGER[e.op, type.is_int()](*args))
 
     def _compare(self, op: str, type: Type, a: SSAValue, b: SSAValue) -> SSAValue:
         if type.is_float():

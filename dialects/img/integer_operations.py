@@ -17,8 +17,10 @@ from xdsl.ir import Operation
 
 from tilefuse.dialects.img import integer_meanings as meanings
 from tilefuse.dialects.img.ops import DivOp, ModOp
+from tilefuse.dialects.img.symbolic import SizeValue, greatest, least
 
 IntRange = tuple[int, int]
+SizeRange = tuple[SizeValue, SizeValue]
 
 
 class Reading(Enum):
@@ -53,6 +55,11 @@ class IntegerOperation:
     """From the width and the intervals of the operands to that of the result; None: all of its type."""
     takes_width: bool = False
     """Whether the meaning's first argument is the width of the result in bits."""
+    name: str = ""
+    """Name in the front end's expressions, of one row, or of a row for signed operands and one for unsigned ones."""
+    span: Callable[..., tuple[SizeValue, SizeValue] | None] | None = None
+    """From the width (None: an index) and the signed ranges of the operands, which may be symbols of sizes, to the
+    signed range of the result, which never leaves the type; None: `analysis/value_range.py` has a case, or nothing."""
     by_constant: float | None = None
     """Instructions where the second operand is a constant: such a division is a multiplication and a shift."""
 
@@ -71,14 +78,40 @@ def _interval_of_abs(width: int, a: IntRange) -> IntRange:
     return (0 if a[0] > least else least, max(-a[0] if a[0] > least else 0, a[1]))
 
 
+def _span_of_min(width: int | None, a: SizeRange, b: SizeRange) -> SizeRange:
+    return least(a[0], b[0]), least(a[1], b[1])
+
+
+def _span_of_max(width: int | None, a: SizeRange, b: SizeRange) -> SizeRange:
+    return greatest(a[0], b[0]), greatest(a[1], b[1])
+
+
+def _span_of_count(width: int | None, a: SizeRange) -> SizeRange | None:
+    return (0, width) if width is not None and width > 1 else None
+
+
 _FLOOR = "a / b - ((a % b != 0) & ((a < 0) != (b < 0)))"
+_ABS = "a < 0 ? (T)(0 - (U)a) : a"
 _CEIL = "a / b + ((a % b != 0) & ((a < 0) == (b < 0)))"
-_MIN, _MAX = "a < b ? a : b", "a > b ? a : b"
+
+
+def _extreme(op: type[Operation], reading: Reading, name: str) -> IntegerOperation:
+    is_min = name == "min"
+    return IntegerOperation(
+        op, reading, np.minimum if is_min else np.maximum, name, body=f"a {'<' if is_min else '>'} b ? a : b",
+        interval=_interval_of_min if is_min else _interval_of_max, name=name,
+        span=None if reading is U else _span_of_min if is_min else _span_of_max,
+    )  # fmt: skip
+
+
+def _count(op: type[Operation], meaning: Callable[..., Any], instructions: float, name: str) -> IntegerOperation:
+    return IntegerOperation(op, U, meaning, "", instructions, takes_width=True, name=name, span=_span_of_count)
+
 
 INTEGER_OPERATIONS = (
-    IntegerOperation(arith.AddiOp, U, np.add, "+"),
-    IntegerOperation(arith.SubiOp, U, np.subtract, "-"),
-    IntegerOperation(arith.MuliOp, U, np.multiply, "*"),
+    IntegerOperation(arith.AddiOp, U, np.add, "+", name="add"),
+    IntegerOperation(arith.SubiOp, U, np.subtract, "-", name="sub"),
+    IntegerOperation(arith.MuliOp, U, np.multiply, "*", name="mul"),
     IntegerOperation(arith.AddUIExtendedOp, U, meanings.extended_sum, takes_width=True),
     IntegerOperation(arith.MulUIExtendedOp, U, meanings.extended_product, takes_width=True),
     IntegerOperation(arith.MulSIExtendedOp, S, meanings.extended_product_signed, takes_width=True),
@@ -90,22 +123,22 @@ INTEGER_OPERATIONS = (
     IntegerOperation(arith.RemUIOp, U, np.remainder, "%", 8, by_constant=3),
     IntegerOperation(arith.RemSIOp, S, np.fmod, "%", 20, by_constant=4),
     # expand-division writes these with others
-    IntegerOperation(DivOp, OF_OP, meanings.euclidean_quotient, instructions=22, by_constant=3),
-    IntegerOperation(ModOp, OF_OP, meanings.euclidean_remainder, instructions=22, by_constant=4),
-    IntegerOperation(arith.MinSIOp, S, np.minimum, "min", body=_MIN, interval=_interval_of_min),
-    IntegerOperation(arith.MaxSIOp, S, np.maximum, "max", body=_MAX, interval=_interval_of_max),
-    IntegerOperation(arith.MinUIOp, U, np.minimum, "min", body=_MIN, interval=_interval_of_min),
-    IntegerOperation(arith.MaxUIOp, U, np.maximum, "max", body=_MAX, interval=_interval_of_max),
-    IntegerOperation(arith.AndIOp, U, np.bitwise_and, "&"),
-    IntegerOperation(arith.OrIOp, U, np.bitwise_or, "|"),
-    IntegerOperation(arith.XOrIOp, U, np.bitwise_xor, "^"),
-    IntegerOperation(arith.ShLIOp, U, meanings.shift_left, "<<", takes_width=True),
-    IntegerOperation(arith.ShRUIOp, U, meanings.shift_right, ">>", takes_width=True),
-    IntegerOperation(arith.ShRSIOp, S, meanings.shift_right_signed, ">>", takes_width=True),
-    IntegerOperation(math.AbsIOp, S, np.abs, "abs", 1, "a < 0 ? (T)(0 - (U)a) : a", interval=_interval_of_abs),
-    IntegerOperation(math.CtPopOp, U, meanings.ones, instructions=4, takes_width=True),
-    IntegerOperation(math.CountLeadingZerosOp, U, meanings.leading_zeros, instructions=4, takes_width=True),
-    IntegerOperation(math.CountTrailingZerosOp, U, meanings.trailing_zeros, instructions=5, takes_width=True),
+    IntegerOperation(DivOp, OF_OP, meanings.euclidean_quotient, instructions=22, name="div", by_constant=3),
+    IntegerOperation(ModOp, OF_OP, meanings.euclidean_remainder, instructions=22, name="mod", by_constant=4),
+    _extreme(arith.MinSIOp, S, "min"),
+    _extreme(arith.MaxSIOp, S, "max"),
+    _extreme(arith.MinUIOp, U, "min"),
+    _extreme(arith.MaxUIOp, U, "max"),
+    IntegerOperation(arith.AndIOp, U, np.bitwise_and, "&", name="and"),
+    IntegerOperation(arith.OrIOp, U, np.bitwise_or, "|", name="or"),
+    IntegerOperation(arith.XOrIOp, U, np.bitwise_xor, "^", name="xor"),
+    IntegerOperation(arith.ShLIOp, U, meanings.shift_left, "<<", takes_width=True, name="shl"),
+    IntegerOperation(arith.ShRUIOp, U, meanings.shift_right, ">>", takes_width=True, name="shr"),
+    IntegerOperation(arith.ShRSIOp, S, meanings.shift_right_signed, ">>", takes_width=True, name="shr"),
+    IntegerOperation(math.AbsIOp, S, np.abs, "abs", 1, _ABS, interval=_interval_of_abs, name="abs"),
+    _count(math.CtPopOp, meanings.ones, 4, "popcount"),
+    _count(math.CountLeadingZerosOp, meanings.leading_zeros, 4, "count_leading_zeros"),
+    _count(math.CountTrailingZerosOp, meanings.trailing_zeros, 5, "count_trailing_zeros"),
     IntegerOperation(math.IPowIOp, S, meanings.integer_power, instructions=10),
     # conversions: their meaning is how they read; rounding, and taking modulo 2^width, is the same for all operations
     IntegerOperation(arith.ExtSIOp, S, meanings.itself, instructions=0.5),
