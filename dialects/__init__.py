@@ -1,4 +1,4 @@
-"""The IR: the img dialect (algorithm and schedule)."""
+"""The dialects of the IR: `img` for algorithms and schedules, `warp` for tiles, and additions to xDSL's own."""
 
 if __name__ != "tilefuse.dialects":
     raise ImportError("import this package as tilefuse.dialects")

@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 
 
 def integer_constant(value: SSAValue) -> int | None:
-    """Return the integer, in signed representation, if `value` is a constant."""
+    """Return the integer value of a constant, read as signed; None for any other value."""
     op = value.owner
     if not isinstance(op, arith.ConstantOp) or not isinstance(op.value, IntegerAttr):
         return None

@@ -1,4 +1,4 @@
-"""Errors that say where: `file:line:col: error: message`, from the location of an operation."""
+"""Located errors: `file:line:col: error: message`, from the location of an operation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OURS = ("tilefuse.frontend", "tilefuse.runtime", "contextlib")
 
 
 def user_position() -> SourcePosition:
-    """The line, outside of the language and the runtime, that is being executed."""
+    """Return the user's current line, outside the language and the runtime."""
     frame = sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(_OURS):
         frame = frame.f_back
@@ -36,7 +36,7 @@ def user_position() -> SourcePosition:
 
 
 def file_position(location: Attribute) -> SourcePosition | None:
-    """The first file position inside an MLIR location attribute; None for `loc(unknown)`."""
+    """Return the first file position inside an MLIR location attribute; None for `loc(unknown)`."""
     match location:
         case FileLineColLoc():
             return SourcePosition(location.filename.data, location.line.data, location.column.data)
@@ -52,7 +52,7 @@ def file_position(location: Attribute) -> SourcePosition | None:
 
 
 def position_of(op: Operation | None) -> SourcePosition | None:
-    """The position of `op` in its source text; a pass may make ops without one, then the enclosing op's."""
+    """Return the source position of `op`; ops made by passes without one take the enclosing op's."""
     while op is not None:
         if position := file_position(op.location):
             return position
@@ -61,7 +61,7 @@ def position_of(op: Operation | None) -> SourcePosition | None:
 
 
 def located(op: Operation | None, message: str) -> str:
-    """`file:line:col: error: message` if the place of `op` is known, else `error: message`."""
+    """Format `file:line:col: error: message` if the place of `op` is known, else `error: message`."""
     return _format(position_of(op), message)
 
 
@@ -70,11 +70,11 @@ def _format(position: SourcePosition | None, message: str) -> str:
 
 
 class TilefuseError(Exception):
-    """Error because of how something is written, called or set up; in Halide's vocabulary HalideError."""
+    """Error in how something is written, called or set up; in Halide's vocabulary HalideError."""
 
 
 class PipelineError(TilefuseError, PassFailedException):
-    """A user's mistake, said in one sentence, at the operation where it shows.
+    """A user's mistake, explained in one sentence, at the responsible operation.
 
     Raise it from a pass, an analysis or a lowering. `str(error)` is `file:line:col: error: message` when the
     place of the operation is known, else `error: message`.

@@ -21,14 +21,14 @@ _read = FormatProgram.from_str
 
 
 class LateFormat:
-    """Stands for the program of a format until it is needed."""
+    """Placeholder of a format's program until it is needed."""
 
     def __init__(self, text: str, op_def: OpDef):
         self._source = text, op_def
 
     @cached_property
     def program(self) -> FormatProgram:
-        """The format, read. Raises ParseError where its text is wrong, as xDSL does when the class is made."""
+        """The parsed format. Raises ParseError if its text is invalid, as xDSL does at class creation."""
         return _read(*self._source)
 
     def parse(self, parser: Parser, op_type: Any) -> Any:
@@ -41,5 +41,5 @@ class LateFormat:
 
 
 def read_formats_late() -> None:
-    """Make xDSL read the format of every operation that is defined from now on when it is first needed."""
+    """Make xDSL parse the format of every operation defined from now on at first use."""
     FormatProgram.from_str = staticmethod(LateFormat)  # type: ignore[method-assign,assignment]

@@ -1,4 +1,4 @@
-"""Names that users give, in IR: which ones there can be, and which of them SSA values show."""
+"""User-given names in IR: which are allowed, and which become hints of SSA values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _COUNTED = re.compile(r"(_[0-9]+)+$")
 
 
 def fault_of(name: str) -> str | None:
-    """Why nothing can be called `name`, as a sentence; None if it can."""
+    """Explain in a sentence why nothing can be called `name`; None if it is allowed."""
     if not name:
         return "a name is empty; give it a letter at least"
     if any("\ud800" <= c <= "\udfff" for c in name):
@@ -19,10 +19,10 @@ def fault_of(name: str) -> str | None:
 
 
 def value_name(name: str | None) -> str | None:
-    """`name` as the hint of an SSA value, or None: xDSL takes letters of any script, and its parser only ASCII."""
+    """Return `name` as the hint of an SSA value, or None: xDSL's parser takes only ASCII letters."""
     return _COUNTED.sub("", name) if name and _VALUE_NAME.fullmatch(name) else None
 
 
 def printable(text: str) -> str:
-    """`text` for a line that a person reads: control characters, marks of direction and half surrogates as escapes."""
+    """Escape control characters, marks of direction and half surrogates in `text` for display."""
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)

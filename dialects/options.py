@@ -1,4 +1,4 @@
-"""Checking the numbers that passes are given as options."""
+"""Range checks of the numbers in pass options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_IN_OPTION = 1 << 31
 
 
 def check_numbers(given: ModulePass, **least: int) -> None:
-    """Raise PipelineError, naming the pass, unless options have these least values, and less than MOST_IN_OPTION."""
+    """Raise PipelineError, naming the pass, unless options are at least these values and below MOST_IN_OPTION."""
     for option, low in least.items():
         value = getattr(given, option)
         numbers = value if isinstance(value, tuple) else (value,)

@@ -1,4 +1,4 @@
-"""Parents that an operation may have, by name: their classes know their children, not the other way."""
+"""Parents that an operation may have, by name, so that children need not import the classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 
 @dataclass(frozen=True)
 class HasParentNamed(OpTrait):
-    """Constrain an operation to stand directly in one of some operations, as xDSL's HasParent does by classes."""
+    """Constrain an operation to stand directly in one of these operations, as xDSL's HasParent does by class."""
 
     names: tuple[str, ...]
 

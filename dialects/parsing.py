@@ -1,4 +1,4 @@
-"""Reading IR text so that every operation knows its line and column.
+"""Parser of IR text that gives every operation its line and column.
 
 xDSL's parser leaves operations at `loc(unknown)`; then no verifier or pass could say which line is wrong.
 """
@@ -60,7 +60,7 @@ class _Lexer(MLIRLexer):
 
 
 class LocatedParser(Parser):
-    """xDSL's parser; each operation's location is its place in the text, or the explicit `loc(...)` there."""
+    """xDSL's parser; each operation's location is its place in the text, or its explicit `loc(...)`."""
 
     def __init__(self, ctx: Context, input: str | bytes, name: str = "<string>") -> None:
         super().__init__(ctx, "", name)
@@ -74,7 +74,7 @@ class LocatedParser(Parser):
         """Uses before the value is defined: xDSL replaces these, but not of an operation that defines it inside."""
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
-        """The whole input as one module; a text without operations is an empty one, as for mlir-opt."""
+        """Parse the input as one module; a text without operations is an empty module, as for mlir-opt."""
         if allow_implicit_module and self._current_token.kind == MLIRTokenKind.EOF:
             return ModuleOp([])
         try:
@@ -129,7 +129,7 @@ class LocatedParser(Parser):
         return None if text is None else StringAttr(text)
 
     def _text_of_bytes(self) -> str | None:
-        """The text of a literal with escapes beyond ASCII, as the printer writes; xDSL's lexer calls it bytes."""
+        """Return the text of a literal with escapes beyond ASCII, which xDSL's lexer classifies as bytes."""
         token = self._current_token
         if token.kind != MLIRTokenKind.BYTES_LIT:
             return None
@@ -180,7 +180,7 @@ class LocatedParser(Parser):
         return self._with_place(super().parse_optional_type)
 
     def _with_place(self, parse: Callable[[], _Parsed]) -> _Parsed:
-        """Call `parse`; an attribute that cannot be made becomes a parse error where it began."""
+        """Call `parse`; an invalid attribute becomes a parse error at its beginning."""
         start = self.pos
         try:
             return parse()
@@ -194,13 +194,13 @@ class LocatedParser(Parser):
 
 
 def parse_error(error: ParseError) -> PipelineError:
-    """Turn an error of the parser into a `PipelineError`, which prints as one located line."""
+    """Convert an error of the parser to a `PipelineError`, which prints as one located line."""
     place = error.span.get_location()
     return PipelineError(error.msg, position=SourcePosition(place.file, place.line, place.col))
 
 
 def known_dialects() -> Context:
-    """A context with the dialects of xDSL, of tilefuse and of every installed plug-in; loads none of them."""
+    """Return a context that knows the dialects of xDSL, tilefuse and installed plug-ins; loads none of them."""
     from tilefuse.universe import UNIVERSE  # which names all rooms
 
     ctx = Context()
@@ -219,7 +219,7 @@ def known_dialects() -> Context:
 
 
 def replace_dialects(ctx: Context) -> None:
-    """Register ours in place of xDSL's dialects that lack operations; no public method replaces a registered one."""
+    """Replace xDSL's dialects that lack operations by ours; no public method replaces a registered one."""
     ctx._registered_dialects |= {"gpu": _gpu, "llvm": _llvm, "memref": _memref}
 
 
@@ -244,7 +244,7 @@ def _memref() -> Dialect:
 
 
 def broken_package(error: Exception) -> PipelineError:
-    """`error`, of looking at the packages with an entry point `xdsl.universe`, as one that names the package."""
+    """Convert an error in an installed package's entry point `xdsl.universe` to one that names the package."""
     from importlib.metadata import entry_points  # late: slow, and seldom needed
 
     for point in entry_points(group="xdsl.universe"):

@@ -1,4 +1,4 @@
-"""Verifying a module with an error that says where, and with the check of dominance that xDSL leaves out."""
+"""Module verification with located errors, and the dominance check that xDSL lacks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BEYOND = 1 << 63
 
 
 def verify(module: ModuleOp) -> None:
-    """Check `module`; raises PipelineError at the first operation that is malformed."""
+    """Verify `module`; raises PipelineError at the first malformed operation."""
     try:
         module.verify()
     except Exception as error:
@@ -29,12 +29,12 @@ def verify(module: ModuleOp) -> None:
 
 
 def _is_verdict(error: Exception) -> bool:
-    """Whether an error is a verifier's: of memref.store xDSL raises a plain exception."""
+    """Whether an error is a verifier's: for memref.store xDSL raises a plain exception."""
     return isinstance(error, VerifyException) or type(error) is Exception
 
 
 def _verify_index_constants(module: ModuleOp) -> None:
-    """xDSL takes any number for a constant of type index; indices have 64 bits."""
+    """Check that constants of type index fit 64 bits, which xDSL does not check."""
     for op in module.walk():
         if isinstance(op, arith.ConstantOp) and isinstance(op.result.type, IndexType):
             assert isinstance(op.value, IntegerAttr)
@@ -79,7 +79,7 @@ def _verify_region(region: Region, visible: set[SSAValue]) -> None:
 
 
 def _first_malformed(module: ModuleOp) -> Operation:
-    """The operation that `module.verify()` stopped at: xDSL's error does not carry it."""
+    """Return the operation at which `module.verify()` stopped, which xDSL's error does not carry."""
     for op in _children_first(module):
         try:
             op.verify(verify_nested_ops=False)
@@ -99,7 +99,7 @@ def _children_first(op: Operation) -> Iterator[Operation]:
 
 
 def _message(error: Exception, op: Operation) -> str:
-    """xDSL's message in one line, with the op's name in front unless the message says it."""
+    """Format xDSL's message as one line that begins with the op's name."""
     text = " ".join(str(error).split())
     kind = op.name.rpartition(".")[2]
     return text if kind in text.replace("'", " ").split() or op.name in text else f"{op.name}: {text}"

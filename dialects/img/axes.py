@@ -14,17 +14,17 @@ INTERLEAVED: AxisOrder = (1, 0, 2)
 
 
 def letter(dim: int) -> str:
-    """A dimension's name in generated text: x, y, z, w, then d4, d5 ..."""
+    """Return a dimension's name in generated text: x, y, z, w, then d4, d5 ..."""
     return "xyzw"[dim] if dim < 4 else f"d{dim}"
 
 
 def planar(rank: int) -> AxisOrder:
-    """Dimensions are the axes in reverse."""
+    """Return the dimensions of the axes, in reverse order."""
     return tuple(range(rank - 1, -1, -1))
 
 
 def axis_order(layout: str, shape: Sequence[int], channels: int | None = None) -> AxisOrder | None:
-    """The order in which an array of this shape is read; None if both are possible and only reads can tell.
+    """Return the axis order of an array of this shape; None if both are possible and only reads can tell.
 
     `layout`: auto, planar or interleaved. `channels`: the extent of the third dimension, if it is known.
     """

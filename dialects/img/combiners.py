@@ -28,7 +28,7 @@ _UNSIGNED: dict[str, _Binary] = {"min": arith.MinUIOp, "max": arith.MaxUIOp}
 
 
 def combined(combiner: str, element: Attribute, old: SSAValue, term: SSAValue) -> Operation:
-    """Make the operation that joins `term` with the value that stands there, in a function of `element`."""
+    """Make the operation that combines `term` with the old value, in a function of `element`."""
     if not isinstance(element, IntegerType):
         return _FLOAT[combiner](old, term)
     by_sign = _SIGNED if element.signedness.data is Signedness.SIGNED else _UNSIGNED
@@ -36,7 +36,7 @@ def combined(combiner: str, element: Attribute, old: SSAValue, term: SSAValue) -
 
 
 def combiner_of(op: Operation, element: Attribute) -> str | None:
-    """Find the combiner whose operation `op` is, in a function of `element`; None if there is none."""
+    """Return the combiner implemented by `op` in a function of `element`; None if there is none."""
     rows = _FLOAT
     if isinstance(element, IntegerType):
         rows = {**_INTEGER, **(_SIGNED if element.signedness.data is Signedness.SIGNED else _UNSIGNED)}
@@ -47,7 +47,7 @@ _ATOMIC = {"add": "addi", "and": "andi", "or": "ori", "xor": "xori"}
 
 
 def atomic_kind(combiner: str, element: Attribute) -> str:
-    """Find the kind of `memref.atomic_rmw` that joins a term with an integer of a function of `element`."""
+    """Return the kind of `memref.atomic_rmw` that combines a term with an integer of a function of `element`."""
     assert isinstance(element, IntegerType)
     if combiner in _ATOMIC:
         return _ATOMIC[combiner]

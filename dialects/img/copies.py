@@ -1,4 +1,4 @@
-"""Copies: stages that give the values of a function at its own points, built and found in one place."""
+"""Copies: stages that give a function's values at their own points; construction and recognition."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_here(func: SSAValue, block: Block) -> ReadOp:
 
 
 def is_read_here(read: ReadOp, stage: StageOp) -> bool:
-    """Whether a read is at the stage's own coordinates, in their order."""
+    """Whether a read is at the stage's own coordinates, in order."""
     return list(read.indices) == list(stage.body.block.args) and read.map.data == AffineMap.identity(stage.rank)
 
 
@@ -40,7 +40,7 @@ def copy_stage(name: str, func: SSAValue) -> StageOp:
 
 
 def copied_read(stage: StageOp) -> ReadOp | None:
-    """The one read of a stage that is a copy of a function; None for any other stage."""
+    """Return the one read of a stage that only copies a function; None for any other stage."""
     read, *rest = stage.body.block.ops
     if not isinstance(read, ReadOp) or len(rest) != 1 or list(stage.yield_op.values) != [read.value]:
         return None

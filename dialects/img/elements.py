@@ -23,7 +23,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class ElementType:
-    """A type that pixels may have, with the values that stages compute for them."""
+    """A pixel type, with the type in which stages compute its values."""
 
     type: Attribute
     """As pixels have it, with a signedness: `ui8`, `si16`, `f32`."""
@@ -41,7 +41,7 @@ class ElementType:
 
     @property
     def name(self) -> str:
-        """Name of the type in IR text."""
+        """Return the type's name in IR text."""
         return str(self.type)
 
     @property
@@ -67,7 +67,7 @@ class ElementType:
 
     @cached_property
     def limits(self) -> tuple[int, int] | tuple[float, float]:
-        """The least and the greatest number of the type."""
+        """Return the least and the greatest number of the type."""
         if self.is_float:
             greatest = math.ldexp(2 - 2.0 ** (1 - self.significand), self.exponent)
             return -greatest, greatest
@@ -113,7 +113,7 @@ _OF_ML_DTYPES = {row.dtype for row in _ROWS if not row.in_numpy}
 
 
 def array_dtype(name: str) -> np.dtype:
-    """The dtype called so in the table. ImportError where it takes ml_dtypes, which is not installed."""
+    """Return the dtype of this name in the table. ImportError if it needs ml_dtypes, which is missing."""
     if name not in _OF_ML_DTYPES:
         return np.dtype(name)
     import ml_dtypes  # type: ignore[import-not-found, unused-ignore]

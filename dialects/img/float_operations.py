@@ -47,7 +47,7 @@ def _round_away(a: Array) -> Array:
 
 
 def _number_or(function: Callable[..., Array]) -> Callable[..., Array]:
-    """The number if one of two is NaN; of a signalling one NumPy's own fmin and fmax make a NaN."""
+    """Return the other number if one of two is NaN; NumPy's own fmin and fmax turn a signalling NaN into a NaN."""
     return lambda a, b: np.where(np.isnan(a), b, np.where(np.isnan(b), a, function(a, b)))
 
 

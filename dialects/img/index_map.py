@@ -35,7 +35,7 @@ _PRECEDENCE = {
 
 
 def _print_expr(printer: Printer, expr: AffineExpr, operands: Sequence[SSAValue], precedence: int = 0) -> None:
-    """Print `expr` with dimension i written as `operands[i]`; parenthesised if it binds weaker."""
+    """Print `expr` with `operands[i]` for dimension i; parenthesised if it binds weaker than its context."""
     match expr:
         case AffineConstantExpr(value):
             printer.print_string(str(value))
@@ -77,7 +77,7 @@ def print_indices(printer: Printer, map: AffineMap, operands: Sequence[SSAValue]
 
 
 def parse_indices(parser: Parser) -> tuple[AffineMap, list[SSAValue]]:
-    """Parse `[...]`; gives the map over the values used, and the values in order of first use."""
+    """Parse `[...]`; return the map over the values used, and the values in order of first use."""
     if parser.parse_optional_characters("[]"):
         return AffineMap(0, 0, ()), []
     pos = parser.pos

@@ -1,4 +1,4 @@
-"""Meanings of operations on integers, on NumPy arrays, for which NumPy has no function of its own."""
+"""Semantics of integer operations on NumPy arrays, where NumPy has no function of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tilefuse.dialects.img.elements import Array
 
 
 def itself(a: Array) -> Array:
-    """The number, as it is read."""
+    """Return the number unchanged."""
     return a
 
 
@@ -18,24 +18,24 @@ def itself(a: Array) -> Array:
 
 
 def truncated(a: Array, b: Array) -> Array:
-    """Quotient towards zero."""
+    """Divide, rounding towards zero."""
     quotient = np.floor_divide(a, b)
     return np.asarray(quotient + ((np.remainder(a, b) != 0) & ((a < 0) != (b < 0))))
 
 
 def ceiled(a: Array, b: Array) -> Array:
-    """Quotient towards infinity."""
+    """Divide, rounding towards infinity."""
     return np.asarray(np.floor_divide(a, b) + (np.remainder(a, b) != 0))
 
 
 def euclidean_quotient(a: Array, b: Array) -> Array:
-    """Quotient whose remainder is not negative."""
+    """Divide such that the remainder is non-negative."""
     # The remainder has the divisor's sign: one more multiple of a negative divisor makes it positive.
     return np.asarray(np.floor_divide(a, b) + ((np.remainder(a, b) != 0) & (b < 0)))
 
 
 def euclidean_remainder(a: Array, b: Array) -> Array:
-    """Remainder that is not negative."""
+    """Return the non-negative remainder."""
     rest = np.remainder(a, b)
     return np.asarray(np.where(rest < 0, rest - b, rest))
 
@@ -54,7 +54,7 @@ def shift_right(width: int, a: Array, by: Array) -> Array:
 
 
 def shift_right_signed(width: int, a: Array, by: Array) -> Array:
-    """Shift right with the sign, by an unsigned number; the sign from the width on."""
+    """Shift right with the sign, by an unsigned count; only the sign is left from the width on."""
     by = by.view(f"u{by.dtype.itemsize}")
     last = by.dtype.type(width - 1)
     return np.asarray(a >> np.minimum(by, last).astype(a.dtype))
@@ -64,13 +64,13 @@ def shift_right_signed(width: int, a: Array, by: Array) -> Array:
 
 
 def extended_sum(width: int, a: Array, b: Array) -> tuple[Array, Array]:
-    """Sum, and whether it overflows."""
+    """Return the sum, and whether it overflows."""
     total = a + b
     return total, (total > 1 if width == 1 else total < a)
 
 
 def _high_half(a: Array, b: Array) -> Array:
-    """The upper 64 bits of products of uint64, by 32-bit halves."""
+    """Return the upper 64 bits of uint64 products, by 32-bit halves."""
     low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
     a0, a1, b0, b1 = a & low, a >> half, b & low, b >> half
     cross = a1 * b0 + ((a0 * b0) >> half)
@@ -79,14 +79,14 @@ def _high_half(a: Array, b: Array) -> Array:
 
 
 def extended_product(width: int, a: Array, b: Array) -> tuple[Array, Array]:
-    """Lower and upper half of an unsigned product."""
+    """Return the lower and upper half of an unsigned product."""
     a, b = a.astype(np.uint64), b.astype(np.uint64)
     high = _high_half(a, b) if width == 64 else (a * b) >> np.uint64(width)
     return a * b, high
 
 
 def extended_product_signed(width: int, a: Array, b: Array) -> tuple[Array, Array]:
-    """Lower and upper half of a signed product."""
+    """Return the lower and upper half of a signed product."""
     a, b = a.astype(np.int64), b.astype(np.int64)
     if width < 64:
         return a * b, (a * b) >> np.int64(width)
@@ -98,25 +98,25 @@ def extended_product_signed(width: int, a: Array, b: Array) -> tuple[Array, Arra
 
 
 def ones(width: int, a: Array) -> Array:
-    """Number of bits that are 1."""
+    """Count the bits that are 1."""
     one = a.dtype.type(1)
     return sum(((a >> a.dtype.type(k)) & one for k in range(width)), np.zeros_like(a))
 
 
 def leading_zeros(width: int, a: Array) -> Array:
-    """Number of zeros above the highest 1."""
+    """Count the zeros above the highest 1."""
     counts = [a >> a.dtype.type(k) == 0 for k in range(width)]
     return sum((c.astype(np.uint8) for c in counts), np.zeros(a.shape, np.uint8))
 
 
 def trailing_zeros(width: int, a: Array) -> Array:
-    """Number of zeros below the lowest 1."""
+    """Count the zeros below the lowest 1."""
     masks = [a.dtype.type((1 << k) - 1) for k in range(1, width + 1)]
     return sum((((a & m) == 0).astype(np.uint8) for m in masks), np.zeros(a.shape, np.uint8))
 
 
 def integer_power(a: Array, exponent: Array) -> Array:
-    """Power of integers; with a negative exponent 1 / a^n, truncated: 0 but for the units."""
+    """Raise integers to a power; for a negative exponent 1 / a^n, truncated: 0 except for the units."""
     positive = np.power(a, np.maximum(exponent, 0))
     parity = np.where(exponent & 1, a, np.abs(a))
     reciprocal = np.where(np.abs(a) == 1, parity, 0)
@@ -135,11 +135,11 @@ def _saturated(a: Array, low: int, high: int, dtype: type[np.integer[Any]]) -> A
 
 
 def saturated_signed(width: int, a: Array) -> Array:
-    """Signed integer of a float."""
+    """Convert a float to a signed integer, saturating."""
     half = 2 ** (width - 1)
     return _saturated(a, -half, half - 1, np.int64)
 
 
 def saturated_unsigned(width: int, a: Array) -> Array:
-    """Unsigned integer of a float."""
+    """Convert a float to an unsigned integer, saturating."""
     return _saturated(a, 0, 2**width - 1, np.uint64)

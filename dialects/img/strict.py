@@ -14,5 +14,5 @@ def is_strict(op: Operation) -> bool:
 
 
 def has_strict(module: ModuleOp) -> bool:
-    """Whether a module holds such an operation."""
+    """Whether a module contains a float operation that must not be contracted."""
     return any(is_strict(op) for op in module.walk())

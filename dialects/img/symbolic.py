@@ -1,4 +1,4 @@
-"""Integers that are known at a call: exact arithmetic over the boxes and parameters of a pipeline.
+"""Integers known at a call: exact arithmetic over the boxes and parameters of a pipeline.
 
 A `SizeValue` is an int or a `SizeExpr`, the greatest of some minima of affine sums (`max(a, min(b, c))`), a form
 that `+`, `-`, `*` and `//` by constants, `least` and `greatest` keep, so that equal bounds mostly look equal. An
@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 
 class Role(StrEnum):
-    """The thing that a symbol is a number of. A pipeline may call an input and an output by one name."""
+    """The kind of object to which a symbol belongs. An input and an output may have one name."""
 
     Output = "output"
     Input = "input"
@@ -37,13 +37,13 @@ class Symbol:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Key that symbols are ordered by."""
+        """Return the sort key of symbols."""
         return (0, _ROLES.index(self.role), self.name, self.dim, self.extent)
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation that is not affine: `*` of two unknown numbers, `floordiv` or `mod`. By zero these give 0."""
+    """A non-affine operation: `*` of two unknown numbers, `floordiv` or `mod`. Division by zero gives 0."""
 
     kind: str
     lhs: SizeValue
@@ -51,7 +51,7 @@ class Operation:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Key that operations are ordered by."""
+        """Return the sort key of operations."""
         return (1, self.kind, _key(self.lhs), _key(self.rhs))
 
 
@@ -61,18 +61,18 @@ Atom: TypeAlias = Symbol | Operation
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """`sum of coefficient * atom, + constant`; atoms in the order of their keys."""
+    """`sum of coefficient * atom, + constant`, with sorted atoms."""
 
     terms: tuple[tuple[Atom, int], ...]
     constant: int = 0
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Key that sums are ordered by."""
+        """Return the sort key of sums."""
         return (tuple((atom.key, coefficient) for atom, coefficient in self.terms), self.constant)
 
     def plus(self, other: Sum, factor: int = 1) -> Sum:
-        """`self + factor * other`."""
+        """Return `self + factor * other`."""
         terms = dict(self.terms)
         for atom, coefficient in other.terms:
             terms[atom] = terms.get(atom, 0) + factor * coefficient
@@ -80,7 +80,7 @@ class Sum:
         return Sum(tuple(kept), self.constant + factor * other.constant)
 
     def divided(self, by: int) -> Sum:
-        """`floor(self / by)` for `by` > 0; terms that `by` divides come out of the quotient."""
+        """Return `floor(self / by)` for `by` > 0; terms that `by` divides leave the quotient."""
         exact = Sum(tuple((a, c // by) for a, c in self.terms if c % by == 0), self.constant // by)
         rest = Sum(tuple((a, c) for a, c in self.terms if c % by), self.constant % by)
         if not rest.terms:
@@ -95,7 +95,7 @@ class Sum:
         return exact.plus(Sum(((Operation("floordiv", _num([[rest]]), by), 1),)))
 
     def least(self) -> int | None:
-        """A number that the sum is never below; None if none is known."""
+        """Return a lower bound of the sum; None if none is known."""
         total = self.constant
         quotients = {a: c for a, c in self.terms if isinstance(a, Operation) and a.kind == "floordiv"}
         for atom, coefficient in self.terms:
@@ -126,13 +126,13 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class SizeExpr:
-    """The greatest of the `clauses`, each the least of some sums. Not ordered: ask `provably_le`."""
+    """The maximum of the `clauses`, each the minimum of some sums. Not ordered: use `provably_le`."""
 
     clauses: tuple[tuple[Sum, ...], ...]
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Key that expressions are ordered by."""
+        """Return the sort key of expressions."""
         return (1, tuple(tuple(s.key for s in clause) for clause in self.clauses))
 
     def __add__(self, other: SizeValue) -> SizeValue:
@@ -186,12 +186,12 @@ SizeValue: TypeAlias = int | SizeExpr
 
 
 def symbol(role: Role, name: str, dim: int = 0, *, extent: bool = False) -> SizeExpr:
-    """The number that `Symbol` describes."""
+    """Return the number described by `Symbol`."""
     return SizeExpr(((Sum(((Symbol(role, name, dim, extent), 1),)),),))
 
 
 def least(*values: SizeValue) -> SizeValue:
-    """The least of the values."""
+    """Return the least of the values."""
     ints = [v for v in values if isinstance(v, int)]
     if len(ints) == len(values):
         return min(ints)
@@ -203,7 +203,7 @@ def least(*values: SizeValue) -> SizeValue:
 
 
 def greatest(*values: SizeValue) -> SizeValue:
-    """The greatest of the values."""
+    """Return the greatest of the values."""
     ints = [v for v in values if isinstance(v, int)]
     if len(ints) == len(values):
         return max(ints)
@@ -224,7 +224,7 @@ def is_sum(value: SizeValue) -> bool:
 
 
 def evaluate_size(value: SizeValue, numbers: Callable[[Symbol], int]) -> int:
-    """The int that `value` is, with `numbers` for the symbols."""
+    """Evaluate `value` to an int, with `numbers` for the symbols."""
     if isinstance(value, int):
         return value
     return max(min(_evaluate_sum(s, numbers) for s in clause) for clause in value.clauses)
@@ -245,7 +245,7 @@ def _evaluate_sum(s: Sum, numbers: Callable[[Symbol], int]) -> int:
 
 
 def symbols(value: SizeValue) -> set[Symbol]:
-    """The symbols that occur in `value`."""
+    """Return the symbols that occur in `value`."""
     found: set[Symbol] = set()
     waiting = [value]
     while waiting:
@@ -267,7 +267,7 @@ def _clauses(value: SizeValue) -> Iterable[tuple[Sum, ...]]:
 
 
 def _as_sum(value: SizeValue) -> Sum:
-    """A value that is one sum."""
+    """Return a value as a single sum."""
     ((only,),) = _clauses(value)
     return only
 
@@ -289,7 +289,7 @@ def _clause_le(a: Iterable[Sum], b: Iterable[Sum]) -> bool:
 
 
 def _num(clauses: Iterable[Iterable[Sum]]) -> SizeValue:
-    """The number in its normal form: sorted, without clauses that others cover."""
+    """Return the number in normal form: sorted, without clauses that others imply."""
     shortened = {tuple(_reduced(set(clause), _sum_le, lambda s: s.key)) for clause in clauses}
     kept = _reduced(shortened, lambda a, b: _clause_le(b, a), lambda clause: tuple(s.key for s in clause))
     if len(kept) == 1 and len(kept[0]) == 1 and not kept[0][0].terms:
@@ -298,7 +298,7 @@ def _num(clauses: Iterable[Iterable[Sum]]) -> SizeValue:
 
 
 def _reduced(items: Iterable[_T], covers: Callable[[_T, _T], bool], key: Callable[[_T], object]) -> list[_T]:
-    """The items that no other one covers, in the order of their keys."""
+    """Remove items that others imply, and sort by key."""
     kept: list[_T] = []
     for item in sorted(items, key=key):  # type: ignore[arg-type]
         if any(covers(other, item) for other in kept):

@@ -1,4 +1,4 @@
-"""`within [x first, x end, y first, y end]`: the points of a tile that an operation is about, half-open."""
+"""The property `within [x first, x end, y first, y end]`: a half-open box of a tile's points."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ Window = tuple[tuple[int, int], tuple[int, int]]
 
 
 def box_property(columns: tuple[int, int], rows: tuple[int, int]) -> DenseArrayBase[IntegerType]:
-    """The property that holds a box."""
+    """Return the property of a box."""
     return DenseArrayBase.from_list(i64, [*columns, *rows])
 
 
 def box_of_property(property: DenseArrayBase[IntegerType]) -> Window:
-    """The box that a property holds."""
+    """Return the box of a property."""
     x0, x1, y0, y1 = (int(v) for v in property.get_values())
     return (x0, x1), (y0, y1)
 
 
 def check_box(op: Operation, property: DenseArrayBase[IntegerType]) -> None:
-    """Raise VerifyException for a property that holds no box."""
+    """Raise VerifyException for an invalid box property."""
     if len(property) != 4:
         raise VerifyException(f"{op.name}: within is [x first, x end, y first, y end]")
 
 
 def parse_box(parser: Parser) -> Window:
-    """`within [0, 120, 0, 28]`"""
+    """Parse `within [0, 120, 0, 28]`."""
     parser.parse_keyword("within")
     at = parser.pos
     box = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
@@ -40,6 +40,6 @@ def parse_box(parser: Parser) -> Window:
 
 
 def print_box(printer: Printer, box: Window) -> None:
-    """` within [0, 120, 0, 28]`"""
+    """Print ` within [0, 120, 0, 28]`."""
     (x0, x1), (y0, y1) = box
     printer.print_string(f" within [{x0}, {x1}, {y0}, {y1}]")

@@ -45,17 +45,17 @@ class Layout:
 
     @property
     def vector(self) -> int:
-        """Own columns of a lane."""
+        """Columns that a lane owns."""
         return self.lanes[1]
 
     @property
     def pitch(self) -> int:
-        """Own rows of a warp."""
+        """Rows that a warp owns."""
         return self.warps[1]
 
     @property
     def reach(self) -> tuple[int, int]:
-        """Columns in registers left and right of a lane's own."""
+        """Columns in registers to the left and right of a lane's own."""
         return (-self.columns[0], self.columns[1] - self.vector)
 
     @property
@@ -65,12 +65,12 @@ class Layout:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Registers of a lane: further dimensions (last one first), rows, columns or pairs of them."""
+        """Register array of a lane: further dimensions (last one first), rows, columns or pairs of columns."""
         return (*(b - a for a, b in reversed(self.depth)), self.height, self.width)
 
     @property
     def width(self) -> int:
-        """Registers that a lane has for a row: one for each column at which points that share one may begin.
+        """Registers of a lane per row: one for each column at which a packed register may begin.
 
         Some of these stay without value where pairs lie closer than half of a lane's columns: see `between`.
         """
@@ -106,7 +106,7 @@ class Layout:
         return (self.origin, self.lanes, self.warps) == (other.origin, other.lanes, other.warps)
 
     def covers(self, other: Layout) -> bool:
-        """Whether a lane holds here all that it holds there."""
+        """Whether a lane's points here include all of its points there."""
         pairs = zip((self.columns, self.rows, *self.depth), (other.columns, other.rows, *other.depth), strict=True)
         return len(self.depth) == len(other.depth) and all(a[0] <= b[0] and b[1] <= a[1] for a, b in pairs)
 

@@ -39,7 +39,7 @@ from tilefuse.dialects.warp.ops import INDEX, check_coordinates, tile_type, yiel
 
 
 def is_one_access(element: Attribute, vector: int) -> bool:
-    """Whether one access can move so many elements that lie next to each other, where they are aligned."""
+    """Whether one aligned access can move this many adjacent elements."""
     return element_bytes(element) * vector in (2, 4, 8, 16)
 
 
@@ -116,7 +116,7 @@ class BorderStore:
 
 @irdl_op_definition
 class LoadOp(IRDLOperation):
-    """A tile of a buffer in memory.
+    """Load a tile from a buffer in memory.
 
     ```
     %a = warp.load %in[%j, %i] : memref<?x?xf32> -> !warp.tile<f32, ...>

@@ -1,4 +1,4 @@
-"""Operations on tiles that lie in the registers of a block's warps.
+"""Operations on tiles in the registers of a block's warps.
 
 All threads of a block run them together. `lower-warp-tiles` gives them registers, shuffles and shared rows;
 for a machine without warps, plain arrays.
@@ -33,7 +33,7 @@ INDEX = IndexType()
 
 
 def tile_type(value: SSAValue) -> TileType:
-    """The type of a value that is a tile."""
+    """Return the type of a value that is a tile."""
     assert isinstance(value.type, TileType)
     return value.type
 
@@ -46,7 +46,7 @@ def check_coordinates(op: Operation, block: Block, layout: Layout) -> None:
 
 
 def yielded(op: Operation, block: Block) -> list[Attribute]:
-    """The types of the values that a region yields. Raises VerifyException if it does not end in warp.yield."""
+    """Return the types that a region yields. Raises VerifyException if it does not end in warp.yield."""
     last = block.last_op
     if not isinstance(last, WarpYieldOp):
         raise VerifyException(f"{op.name}: its region must end in warp.yield")
@@ -55,7 +55,7 @@ def yielded(op: Operation, block: Block) -> list[Attribute]:
 
 @irdl_op_definition
 class MapOp(IRDLOperation):
-    """Tiles computed point by point.
+    """Compute tiles point by point.
 
     ```
     %b = warp.map {
@@ -99,7 +99,7 @@ class MapOp(IRDLOperation):
 
 @irdl_op_definition
 class WarpYieldOp(IRDLOperation):
-    """The values of a region of the warp dialect."""
+    """Yield the values of a region of the warp dialect."""
 
     name = "warp.yield"
 

@@ -6,20 +6,20 @@ from tilefuse.dialects.parents import HasParentNamed
 
 
 def in_pipeline() -> HasParentNamed:
-    """Directly in an img.pipeline."""
+    """Require the parent img.pipeline."""
     return HasParentNamed("img.pipeline")
 
 
 def in_pipeline_or_group() -> HasParentNamed:
-    """Directly in an img.pipeline or an img.group."""
+    """Require the parent img.pipeline or img.group."""
     return HasParentNamed("img.pipeline", "img.group")
 
 
 def in_stage_or_group() -> HasParentNamed:
-    """Directly in an img.stage or an img.group."""
+    """Require the parent img.stage or img.group."""
     return HasParentNamed("img.stage", "img.group")
 
 
 def in_definition() -> HasParentNamed:
-    """Directly in an img.stage or an img.update."""
+    """Require the parent img.stage or img.update."""
     return HasParentNamed("img.stage", "img.update")

@@ -1,4 +1,4 @@
-"""Requirement of a call: a condition on its numbers, or on the values at all points that are computed."""
+"""Requirements of a call: conditions on its numbers, or on the values at all computed points."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tilefuse.dialects.img.types import FuncType
 
 @irdl_op_definition
 class RequireOp(IRDLOperation):
-    """A call is refused, before anything is written, if `condition` does not hold.
+    """Refuse a call, before anything is written, unless `condition` holds.
 
     ```
     img.require %positive, "the gain is %f" (%gain : f64) : i1
@@ -69,7 +69,7 @@ class RequireOp(IRDLOperation):
             raise VerifyException(f"the format has {len(kinds)} numbers ({' '.join(kinds) or 'none'}), not {types}")
 
     def refusal(self, numbers: Sequence[int | float]) -> str:
-        """The message where the condition does not hold; integers may come with or without a sign."""
+        """Format the message of a violation; integers may come with or without a sign."""
         shown = [_read(kind, number) for kind, number in zip(kinds_of(self.format.data) or (), numbers, strict=True)]
         format = unescaped(self.format.data).replace("%lld", "%d").replace("%llu", "%d")
         said = f" {format % tuple(shown)}" if format else ""
@@ -84,7 +84,7 @@ class RequireOp(IRDLOperation):
 
 
 def _read(kind: str, number: int | float) -> int | float:
-    """A number as its format reads it."""
+    """Read a number as its format requires."""
     if kind == "%f":
         return number
     bits = int(number) % (1 << 64)
