@@ -1,4 +1,4 @@
-"""A read followed through groups and boundary conditions to the input or stage that holds the values."""
+"""Resolution of a read through groups and boundary conditions to the input or stage with the values."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def resolve_access(
     boxes: Mapping[SSAValue, Box],
     scalars: Mapping[SSAValue, Array],
 ) -> ReadGrid:
-    """The access that reading `source` at `indices` (x first) amounts to."""
+    """Resolve the read of `source` at `indices` (x first) to an access."""
     func, at = source, list(indices)
     exteriors: list[Exterior] = []
     while True:
@@ -78,7 +78,7 @@ def resolve_access(
 def _continued(
     op: BoundaryOp, boxes: Mapping[SSAValue, Box], scalars: Mapping[SSAValue, Array]
 ) -> dict[int, tuple[int, int]]:
-    """(first, extent) of the dimensions that `op` continues."""
+    """Return (first, extent) of the dimensions that `op` continues."""
     if op.mins:
         bounds = zip(op.mins, op.extents, strict=True)
         return {d: (int(scalars[m]), int(scalars[e])) for d, (m, e) in zip(op.dimensions, bounds, strict=True)}
@@ -101,7 +101,7 @@ def _inside(at: list[Array], continued: dict[int, tuple[int, int]], value: Array
 def values_at(
     access: ReadGrid, values: Array | None, box: Box | None, grid: Box, reader: Operation, reader_name: str
 ) -> Array:
-    """The values of an access, broadcastable to the grid of the box `grid`.
+    """Return the values of an access, broadcastable to the grid of the box `grid`.
 
     `values` are those of `access.func` on `box`. EvaluationError if a point outside of them is read.
     """

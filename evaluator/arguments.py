@@ -1,4 +1,4 @@
-"""Arguments of the evaluator, checked: inputs, parameters, output boxes."""
+"""Argument checks of the evaluator: inputs, parameters, output boxes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tilefuse.evaluator.errors import EvaluationError
 
 
 def describe_box(box: Box) -> str:
-    """`[0, 4) x [0, 3)`, x first."""
+    """Format `[0, 4) x [0, 3)`, x first."""
     return " x ".join(f"[{low}, {low + extent})" for low, extent in box) or "of one point"
 
 
 def as_pipeline(module: PipelineOp | ModuleOp) -> PipelineOp:
-    """The pipeline of a module, or the pipeline itself."""
+    """Return the pipeline of a module, or the pipeline itself."""
     if isinstance(module, PipelineOp):
         return module
     found = [op for op in module.walk() if isinstance(op, PipelineOp)]
@@ -34,7 +34,7 @@ def as_pipeline(module: PipelineOp | ModuleOp) -> PipelineOp:
 def bound_inputs(
     pipeline: PipelineOp, inputs: Mapping[str, Array], mins: Mapping[str, Sequence[int]]
 ) -> Iterator[tuple[InputOp, Array, Box]]:
-    """Every input with its carried values and its box."""
+    """Return every input with its carried values and its box."""
     for op in pipeline.body.block.ops:
         if not isinstance(op, InputOp):
             continue
@@ -69,7 +69,7 @@ def bound_inputs(
 
 
 def bound_param(op: ParamOp, params: Mapping[str, int | float | bool]) -> Array:
-    """The carried value of a parameter."""
+    """Return the carried value of a parameter."""
     name, element = op.sym_name.data, op.element
     if name not in params:
         raise EvaluationError(f"no value is given for param '{name}'", op)
@@ -85,7 +85,7 @@ def bound_param(op: ParamOp, params: Mapping[str, int | float | bool]) -> Array:
 
 
 def output_box(pipeline: PipelineOp, name: str, func: SSAValue, boxes: Mapping[str, Sequence[tuple[int, int]]]) -> Box:
-    """The box of one output."""
+    """Return the box of one output."""
     assert isinstance(func.type, FuncType)
     rank = func.type.rank.data
     if name not in boxes:

@@ -34,19 +34,19 @@ CARRIERS: dict[Attribute, np.dtype] = {
 
 
 def carried_width(type: Attribute) -> int:
-    """Bits of an integer type; index has 64."""
+    """Return the bits of an integer type; index has 64."""
     return type.width.data if isinstance(type, IntegerType) else 64
 
 
 def carried_signed(a: np.ndarray) -> np.ndarray:
-    """Carried integers read as signed; an i1 is 0 or -1."""
+    """Read carried integers as signed; an i1 is 0 or -1."""
     if a.dtype == np.bool_:
         return np.negative(a.astype(np.int8))
     return a.view(f"i{a.dtype.itemsize}")
 
 
 def carried_unsigned(a: np.ndarray) -> np.ndarray:
-    """Carried integers read as unsigned; an i1 is 0 or 1."""
+    """Read carried integers as unsigned; an i1 is 0 or 1."""
     return a.view(f"u{a.dtype.itemsize}")
 
 
@@ -63,7 +63,7 @@ def carried(values: np.ndarray, type: Attribute) -> np.ndarray:
 
 
 def odd_rounded_sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a + b of float64 rounded to odd, so that rounding once more, to 51 bits or fewer, is still correct."""
+    """Return a + b of float64 rounded to odd, so that a second rounding, to at most 51 bits, is correct."""
     total = a + b
     # Knuth's TwoSum: total + error is exactly a + b.
     virtual = total - a
@@ -74,7 +74,7 @@ def odd_rounded_sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def carry_array(array: np.ndarray, element: Attribute) -> np.ndarray:
-    """An array of pixels as carried values: a view, but for narrow floats and bool, of which any byte but 0 is true."""
+    """Convert an array of pixels to carried values: a view, except for narrow floats and bool (non-zero is true)."""
     if element in NARROW_FLOATS:
         return array.astype(np.float32)
     if array.dtype == np.bool_:
@@ -83,7 +83,7 @@ def carry_array(array: np.ndarray, element: Attribute) -> np.ndarray:
 
 
 def pixels(values: np.ndarray, element: Attribute) -> np.ndarray:
-    """Carried values as a new C-contiguous array of pixels. ImportError for types that only ml_dtypes has."""
+    """Convert carried values to a new C-contiguous array of pixels. ImportError for types that need ml_dtypes."""
     dtype = array_dtype(ELEMENTS[element].dtype)
     if element in NARROW_FLOATS:
         return np.array(values, dtype=dtype, order="C")
@@ -92,13 +92,13 @@ def pixels(values: np.ndarray, element: Attribute) -> np.ndarray:
 
 
 def pixels_from_bits(bits: np.ndarray, element: Attribute) -> np.ndarray:
-    """Arrays of unsigned integers, as memory holds them, as arrays of pixels; of narrow floats as carried values."""
+    """Convert unsigned integers, as in memory, to pixels; narrow floats to carried values."""
     narrow = NARROW_FLOATS.get(element)
     return bits.view(ELEMENTS[element].dtype) if narrow is None else narrow.values(bits)
 
 
 def bits_of_pixels(values: np.ndarray, element: Attribute) -> np.ndarray:
-    """Arrays of pixels as unsigned integers of their bits."""
+    """Convert arrays of pixels to unsigned integers of their bits."""
     values = np.ascontiguousarray(values)
     if (narrow := NARROW_FLOATS.get(element)) is not None:
         return narrow.bits(values.astype(np.float32))

@@ -1,4 +1,4 @@
-"""Evaluating a pipeline: backwards for the boxes that are needed, then forwards, an array at a time.
+"""Evaluation of a pipeline: boxes backwards from the outputs, then values forwards, an array at a time.
 
 Where an index is computed from data, the box that it asks for is known only when the data are. Then the way
 forwards finds out that a stage is needed on a larger box, and both ways are gone again, until none grows.
@@ -68,7 +68,7 @@ def evaluate(
     output_boxes: Mapping[str, Sequence[tuple[int, int]]] | None = None,
     input_mins: Mapping[str, Sequence[int]] | None = None,
 ) -> dict[str, Array]:
-    """The outputs of a pipeline (levels 1 to 3) on the requested boxes.
+    """Evaluate a pipeline (levels 1 to 3); return the outputs on the requested boxes.
 
     `inputs` by name; their axes are reversed against the dimensions, so x is the last axis; any strides.
     `output_boxes` gives (min, extent) per dimension, x first, for every output. `input_mins` gives the
@@ -115,7 +115,7 @@ class _Evaluation:
         """The shape of the stage that is computed: a line is printed once for each of its points."""
 
     def run(self) -> dict[str, Array]:
-        """The outputs."""
+        """Return the outputs."""
         while True:
             last_use = self._find_boxes()
             if self._compute(last_use):
@@ -144,7 +144,7 @@ class _Evaluation:
         return scalars
 
     def _decisive_stages(self) -> set[Definition]:
-        """The stages that an index computed from data may depend on."""
+        """Return the stages on which a data-dependent index may depend."""
         decisive: set[Operation] = set()
         for stage in reversed(self.stages):
             plan = self.plans[stage]
@@ -159,7 +159,7 @@ class _Evaluation:
     # --- backwards: the box of every stage that is needed
 
     def _find_boxes(self) -> dict[Definition, int]:
-        """Sets `boxes`; gives, for every stage that is needed, the number of the last stage that reads it."""
+        """Set `boxes`; return, for every needed stage, the number of the last stage that reads it."""
         needed: dict[Operation, Ranges] = {}
         last_use: dict[Operation, int] = {}
 
@@ -200,14 +200,14 @@ class _Evaluation:
         return {stage: last_use[stage] for stage in self.stages if stage in needed}
 
     def _guarded_points(self, op: RequireOp, needed: Mapping[Operation, Ranges]) -> Box | None:
-        """The points at which a condition must hold: the needed points of the stage that it guards."""
+        """Return the points at which a condition must hold: the needed points of the stage that it guards."""
         assert op.guarded is not None
         guarded = defining_op(op.guarded)
         assert isinstance(guarded, Definition)
         return self._grid(guarded, _stage_box(guarded, needed[guarded])) if guarded in needed else None
 
     def _grid(self, stage: Definition, box: Box) -> Box | None:
-        """The box of all coordinates of a body; None if a reduction domain has no points."""
+        """Return the box of all coordinates of a body; None if a reduction domain is empty."""
         if isinstance(stage, StageOp):
             return box
         domain = domain_box(stage, self.scalars)
@@ -236,7 +236,7 @@ class _Evaluation:
     # --- forwards: values
 
     def _compute(self, last_use: dict[Definition, int]) -> bool:
-        """Compute the stages; False if an index computed from data needs a larger box of one."""
+        """Compute the stages; False if a data-dependent index needs a larger box of one."""
         grown = False
         freed: dict[int, list[Definition]] = {}
         for stage, number in last_use.items():

@@ -17,7 +17,7 @@ from tilefuse.dialects.img.elements import Array
 
 
 def coordinate_grids(box: Sequence[tuple[int, int]]) -> list[Array]:
-    """The coordinates of a (min, extent) box, per dimension, x first, shaped to broadcast."""
+    """Return the coordinates of a (min, extent) box, per dimension, x first, shaped to broadcast."""
     rank = len(box)
     found = []
     for dim, (low, extent) in enumerate(box):
@@ -28,7 +28,7 @@ def coordinate_grids(box: Sequence[tuple[int, int]]) -> list[Array]:
 
 
 def affine_value(expr: AffineExpr, operands: Sequence[Array]) -> Array:
-    """An index expression over arrays of index values."""
+    """Evaluate an index expression over arrays of index values."""
     match expr:
         case AffineConstantExpr(value):
             return np.array(value, np.int64)
@@ -51,7 +51,7 @@ def affine_value(expr: AffineExpr, operands: Sequence[Array]) -> Array:
 
 
 def gather(values: Array, indices: Sequence[Array], rank: int) -> Array:
-    """`values` at `indices`, which count from 0, x first; broadcastable to the grid of `rank` dimensions.
+    """Return `values` at `indices`, counted from 0, x first; broadcastable to the grid of `rank` dimensions.
 
     Axes of `values` are reversed against the indices.
     """
@@ -66,7 +66,7 @@ def gather(values: Array, indices: Sequence[Array], rank: int) -> Array:
 def _gather_separable(
     values: Array, by_axis: list[Array], long_axes: list[list[int]], used: list[int], rank: int
 ) -> Array:
-    """Each index is a vector along its own axis of the grid, or one number."""
+    """Gather where each index is a vector along its own axis of the grid, or one number."""
     cuts: list[int | slice] = []
     takes: list[Array | None] = []
     for index, axes in zip(by_axis, long_axes, strict=True):

@@ -1,4 +1,4 @@
-"""`img.print` in the evaluator: a line at every point where the condition holds, x fastest."""
+"""Evaluation of `img.print`: a line at every point where the condition holds, x fastest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tilefuse.evaluator.carriers import carried_signed, carried_unsigned
 
 
 def print_lines(op: PrintOp, value: np.ndarray, condition: np.ndarray, *numbers: np.ndarray) -> np.ndarray:
-    """The value; prints to the standard output."""
+    """Print to the standard output; return the value."""
     kinds = kinds_of(op.format.data) or []
     read = {"%lld": carried_signed, "%llu": carried_unsigned, "%f": lambda a: a}
     columns = [read[kind](np.asarray(n)) for kind, n in zip(kinds, numbers, strict=True)]

@@ -13,7 +13,7 @@ from tilefuse.evaluator.errors import EvaluationError
 
 
 def check_holds(op: RequireOp, values: Mapping[SSAValue, np.ndarray]) -> None:
-    """EvaluationError, with the first point where a condition does not hold, x fastest, unless it holds everywhere."""
+    """Raise EvaluationError at the first point, x fastest, where a condition fails."""
     holds, *numbers = np.broadcast_arrays(*(values[v] for v in (op.condition, *op.numbers)))
     if holds.all():
         return

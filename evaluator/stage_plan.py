@@ -11,7 +11,7 @@ from tilefuse.dialects.img.ops import Definition, ReadOp, UpdateOp, WriteOp
 
 @dataclass(frozen=True)
 class PlannedOp:
-    """One op, and the values that nobody needs after it."""
+    """One op, and the values that are dead after it."""
 
     op: Operation
     dead: tuple[SSAValue, ...]
@@ -30,7 +30,7 @@ class StagePlan:
 
 
 def needed(body: list[Operation], roots: set[SSAValue]) -> list[Operation]:
-    """The ops of a body that the values `roots` need."""
+    """Return the ops of a body that the values `roots` need."""
     wanted = set(roots)
     found = []
     for op in reversed(body):
@@ -41,7 +41,7 @@ def needed(body: list[Operation], roots: set[SSAValue]) -> list[Operation]:
 
 
 def steps(ops: list[Operation], kept: set[SSAValue]) -> tuple[PlannedOp, ...]:
-    """`ops` as steps, after which the values in `kept` are still there."""
+    """Convert `ops` to steps, which preserve the values in `kept`."""
     seen = set(kept)
     found = []
     for op in reversed(ops):
@@ -55,7 +55,7 @@ def steps(ops: list[Operation], kept: set[SSAValue]) -> tuple[PlannedOp, ...]:
 
 
 def plan_stage(stage: Definition) -> StagePlan:
-    """The plan of a stage or an update, whose reads of the functions that it writes are not among its reads."""
+    """Plan a stage or an update; an update's reads of its own functions do not count as reads."""
     last = stage.body.block.last_op
     assert last is not None
     given = set(last.operands)

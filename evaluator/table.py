@@ -1,4 +1,4 @@
-"""The table from op to meaning. To give an op a meaning, add a row to one of the three parts.
+"""The table of semantics by op. To add an op, add a row to one of its three parts.
 
 A rule is `(op, *operands) -> array`, or a tuple of arrays for several results. Operands are carried values
 (carriers.py), broadcast against one another: a value that depends on x alone has the shape of a row.
@@ -23,7 +23,7 @@ _ALL = ", ".join(str(type) for type in [*CARRIERS][:-1]), [*CARRIERS][-1]
 
 
 def compute(op: Operation, operands: list[np.ndarray]) -> list[np.ndarray]:
-    """The results of one op. EvaluationError if it, or a type of it, has no meaning here."""
+    """Compute the results of one op. EvaluationError if the op or a type has no semantics here."""
     rule = RULES.get(type(op))
     if rule is None:
         raise EvaluationError(

@@ -1,4 +1,4 @@
-"""Update definitions: whole slabs of the reduction domain at once where no read depends on a write.
+"""Evaluation of updates: whole slabs of the reduction domain at once where no read depends on a write.
 
 What reads the function itself is computed point by point of the domain, in order, all pure coordinates at once. Sums
 and the like of integers, whose order cannot be observed, are written a slab at a time.
@@ -102,18 +102,18 @@ class UpdatePlan:
 
 
 def domain_box(op: UpdateOp, scalars: Mapping[SSAValue, Array]) -> Box | None:
-    """(min, extent) per dimension of the reduction domain; None if it has no points."""
+    """Return (min, extent) per dimension of the reduction domain; None if it is empty."""
     box = tuple((int(scalars[d.min]), int(scalars[d.extent])) for d in op.domain)
     return None if any(extent <= 0 for _, extent in box) else box
 
 
 def pure_box(op: UpdateOp, box: Box) -> Box:
-    """The box of the pure coordinates, where the functions are computed on `box`."""
+    """Return the box of the pure coordinates, where the functions are computed on `box`."""
     return tuple(box[dim] for dim in op.pure_dims)
 
 
 def spans_at(op: ReadOp | WriteOp, env: Mapping[SSAValue, Array], scalars: Mapping[SSAValue, Array]) -> Ranges:
-    """The box around the points that a read or write of the function itself touches."""
+    """Return the box around the points that a read or write of the function itself touches."""
     found = _indices(op, env, scalars)
     return tuple((int(i.min()), int(i.max())) for i in found)
 
@@ -156,7 +156,7 @@ class UpdateEvaluation:
         return True
 
     def values_on(self, box: Box) -> list[Array]:
-        """The functions as they stand on a part of their box."""
+        """Return the current functions on a part of their box."""
         pairs = zip(reversed(box), reversed(self._box), strict=True)
         part = tuple(slice(low - first, low - first + n) for (low, n), (first, _) in pairs)
         return [state[part] for state in self._state]
