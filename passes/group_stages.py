@@ -1,4 +1,4 @@
-"""`group-stages`: decide which stages one kernel computes together (level 1 to level 2).
+"""`group-stages`: decide which stages share a kernel (level 1 to level 2).
 
 `greedy` (Sioutas 2020): every stage starts as its own group; the merge of a producer into the group of all
 its consumers that saves most time is done, until none saves any. `dp`: the best cut of the program order
@@ -69,7 +69,7 @@ def _is_stored_by_update(node: Node) -> bool:
 
 
 class _Costs:
-    """Cost of a set of stages as one group, remembered for all sets that look alike."""
+    """Cost of a set of stages as one group, cached for all sets of equal structure."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class _Costs:
         self._kind_of = {n.id: self._kind(n) for n in model.nodes}
 
     def _kind(self, node: Node) -> int:
-        """A number for all that a cost depends on in one stage; who it reads counts by distance."""
+        """Return a number for the facts of a stage on which cost depends; its sources count by distance."""
         nodes = self.model.nodes
         reads = tuple(
             (node.id - a.producer, a.indices, a.boundary, p.bounds, self._points(p), *p.in_memory)
@@ -130,7 +130,7 @@ class _Costs:
         return {id: self._inferred[id] for id in members if id in self._inferred}
 
     def _best(self, members: Sequence[int], output: int) -> tuple[float, bool] | None:
-        """(microseconds, whether with inferred bounds)."""
+        """Return (microseconds, whether with inferred bounds)."""
         stored = self.model.stored(members)
         if any(id in self._printing and stored != [id] for id in members):
             return None
@@ -173,12 +173,12 @@ class _Costs:
 
 
 def greedy_groups(model: PipelineModel, costs: _Costs, start: _Groups | None = None) -> _Groups:
-    """Merge a producer into the one group that reads it, best saving first; from a kernel per stage, or `start`, on."""
+    """Merge producers into their only reading group, best saving first; from one kernel per stage, or `start`."""
     members = {output: list(m) for m, output in start or [([n.id], n.id) for n in model.stages]}
     group_of = {id: output for output, m in members.items() for id in m}
 
     def saving(producer: int) -> tuple[float, int] | None:
-        """(negated saving, consumer group) of merging the group whose output is `producer`."""
+        """Return (negated saving, consumer group) of merging the group whose output is `producer`."""
         node = model.nodes[producer]
         targets = {group_of[c] for c in model.consumers(producer)}
         if node.is_output or len(targets) != 1:
@@ -219,7 +219,7 @@ def greedy_groups(model: PipelineModel, costs: _Costs, start: _Groups | None = N
 
 
 def dp_groups(model: PipelineModel, costs: _Costs) -> _Groups:
-    """The cheapest cut of the program order into consecutive groups."""
+    """Return the cheapest partition of the program order into consecutive groups."""
     stages = [n.id for n in model.stages]
     best: list[tuple[float, int]] = [(0.0, 0)]
     for end in range(1, len(stages) + 1):
@@ -280,7 +280,7 @@ def merged_groups(model: PipelineModel, costs: _Costs, groups: _Groups) -> _Grou
 
 
 def _group_rest(pipeline: PipelineOp, extent: tuple[int, ...]) -> None:
-    """Give each stage beside groups written by hand a group of its own, as copies of updated functions are."""
+    """Give each stage outside manual groups a group of its own, such as copies of updated functions."""
     if stages := [op for op in pipeline.body.block.ops if isinstance(op, StageOp)]:
         model = extract(pipeline, extent)
         form_groups(pipeline, model, [((id,), id) for id in (model.node_of[s.funcs[0]] for s in stages)])
@@ -424,7 +424,7 @@ class _Grouped:
 
 
 class _FewestKernels(_Costs):
-    """A cost that only counts kernels: every legal merge pays."""
+    """A cost that counts kernels alone, so that every legal merge pays."""
 
     def __init__(self, real: _Costs):
         super().__init__(real.model, real.machine, real.extent, {})  # `of` asks the real one

@@ -1,4 +1,4 @@
-"""`repeat-edges`: compute stored functions no further than they change, and repeat their edges there (level 2).
+"""`repeat-edges`: compute stored functions only as far as their values change, and repeat their edges beyond (level 2).
 
     %small = img.group "small" { ... reads %clamped[2 * %x - 1] to %clamped[2 * %x + 2] ... } : !img.func<1xf32>
     ... img.read %small[%x - 9]
@@ -62,7 +62,7 @@ def _operands(read: ReadOp) -> _Operands:
 
 
 class _Repeated:
-    """The dimensions along which functions repeat their values from some coordinate on, both ways."""
+    """The dimensions along which functions repeat their values beyond some coordinate, in both directions."""
 
     def __init__(self, pipeline: PipelineOp, extent: Sequence[int]):
         self._sizes = NominalSizes(extent)
@@ -108,7 +108,7 @@ class _Repeated:
         return found
 
     def _given(self, op: BoundaryOp, i: int) -> tuple[End, End]:
-        """(min, extent) of a box that stands in the boundary."""
+        """Return (min, extent) of a box that a boundary gives."""
         return self._scalar(op.mins[i]), self._scalar(op.extents[i])
 
     def _scalar(self, value: SSAValue) -> End:
@@ -117,7 +117,7 @@ class _Repeated:
         return self._made.scalar(value, number, lambda _: value)
 
     def _own(self, source: SSAValue, dim: int) -> tuple[End, End]:
-        """(min, extent) of an input."""
+        """Return (min, extent) of an input."""
         assert isinstance(source.owner, InputOp)
         low, extent = self._sizes.interval(source.owner, dim)
         return (
@@ -170,7 +170,7 @@ def _points(spans: Iterable[Span]) -> int:
 
 @dataclass(frozen=True)
 class RepeatEdges(ModulePass):
-    """Compute functions that repeat their edges only up to these, of sources that repeat theirs."""
+    """Compute functions with repeated edges only up to these edges, if their sources repeat theirs."""
 
     name = "repeat-edges"
 
@@ -186,7 +186,7 @@ class RepeatEdges(ModulePass):
 
 
 def _limited(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue, dict[int, _Ends]]:
-    """The functions to limit, each with its ends by dimension; producers come after their consumers."""
+    """Return the functions to limit, each with its ends by dimension; consumers precede producers."""
     repeated = _Repeated(pipeline, extent)
     found: dict[SSAValue, dict[int, _Ends]] = {}
 
@@ -208,7 +208,7 @@ def _limited(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue, dict
 
 
 def _bounded(function: SSAValue) -> set[int]:
-    """The dimensions along which a group's result has a declared box."""
+    """Return the dimensions along which a group's result has a declared box."""
     group = function.owner
     assert isinstance(group, GroupOp)
     stage = group.yield_op.values[group.funcs.index(function)].owner
@@ -217,7 +217,7 @@ def _bounded(function: SSAValue) -> set[int]:
 
 
 def _repeat(function: SSAValue, limits: dict[int, _Ends]) -> None:
-    """Let all readers of a group's result read it through a boundary."""
+    """Make all readers of a group's result read it through a boundary."""
     group = function.owner
     assert isinstance(group, GroupOp)
     emission = Emission(group)

@@ -1,1 +1,1 @@
-"""Execution model `gemm`: a reduction of many pure points, blocks of which share their operands in registers."""
+"""Execution model `gemm`: a reduction of many pure points, in register blocks that share their operands."""

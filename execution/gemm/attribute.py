@@ -1,4 +1,4 @@
-"""The schedule of a reduction whose threads have a block of pure points each."""
+"""The schedule attribute of a reduction with register blocks."""
 
 from __future__ import annotations
 
@@ -65,27 +65,27 @@ class GemmSchedule(ScheduleAttr):
 
     @property
     def unroll(self) -> int:
-        """Steps that are written out."""
+        """Unrolled steps."""
         return self.number("unroll")
 
     @property
     def slice(self) -> tuple[int, ...]:
-        """Steps whose operands are staged at once, per dimension of the domain; none if operands are not staged."""
+        """Steps whose operands are staged together, per dimension of the domain; empty without staging."""
         return self.numbers("slice")
 
     @property
     def buffers(self) -> int:
-        """Slices in shared memory at a time."""
+        """Number of slices in shared memory."""
         return self.number("buffers")
 
     @property
     def run(self) -> int:
-        """Points of a thread that are neighbours along the first coordinate, where operands are staged."""
+        """Adjacent points of a thread along the first coordinate, with staged operands."""
         return self.number("vector") if self.slice else 1
 
     @property
     def lanes(self) -> int:
-        """Points along x whose sums are one vector on a CPU; 1: a compiler looks for vectors."""
+        """Points along x whose sums form a vector on a CPU; 1 leaves vectorisation to the compiler."""
         return 1 if self.slice else self.number("vector")
 
     @property
@@ -99,27 +99,27 @@ class GemmSchedule(ScheduleAttr):
 
     @property
     def near(self) -> bool:
-        """Whether a thread's points are neighbours along all coordinates, where operands are staged."""
+        """Whether a thread's points are adjacent along all coordinates, with staged operands."""
         return self.number("near") > 0
 
     @property
     def in_turn(self) -> bool:
-        """Whether threads of a CPU take blocks as they come."""
+        """Whether CPU threads take blocks dynamically."""
         return self.number("in_turn") > 0
 
     @property
     def repeat(self) -> int:
-        """Blocks of points that a thread takes one after the other, along `rows_dim`."""
+        """Blocks of points that a thread takes in turn, along `rows_dim`."""
         return self.number("repeat")
 
     @property
     def pack(self) -> int:
-        """Steps whose shared operands are copied first."""
+        """Steps whose shared operands are packed together."""
         return self.number("pack")
 
     @property
     def rows_dim(self) -> int | None:
-        """The coordinate along which a block of vectors has rows; None if there is but x."""
+        """The coordinate along which a block of vectors has rows; None if x is the only one."""
         several = [d for d, n in enumerate(self.points) if d and n > 1]
         return several[0] if several else 1 if len(self.points) > 1 else None
 
@@ -137,7 +137,7 @@ class GemmSchedule(ScheduleAttr):
 
     @property
     def one_thread(self) -> bool:
-        """Whether a block is a single thread, as on CPUs: its points along x are a loop then."""
+        """Whether a block is a single thread, as on CPUs, with a loop over its points along x."""
         return math.prod(self.thread_counts) == 1
 
     def verify(self) -> None:

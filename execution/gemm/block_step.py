@@ -1,4 +1,4 @@
-"""The values of one step of a block of vectors, and the arrays of values that are computed before."""
+"""Values of one step of a block of vectors, and arrays of precomputed values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tilefuse.lowering.reads import all_of, locate, read_global
 
 
 class Points(Protocol):
-    """A block of points, as far as a step asks for it."""
+    """The block of points of a step."""
 
     gemm: GemmFunction
     schedule: GemmSchedule
@@ -30,15 +30,15 @@ class Points(Protocol):
     lanes: int
 
     def at(self, start: Num, row: Num, i: Num) -> list[Num]:
-        """Coordinates of a point of the block of points that begins in row `start`."""
+        """Return the coordinates of a point of the block that begins in row `start`."""
 
     def load(self, source: SSAValue, indices: Sequence[Num], lanes: int | None = None) -> SSAValue:
-        """A vector of an array."""
+        """Load a vector from an array."""
 
 
 @dataclass(frozen=True)
 class Copies:
-    """The arrays of the values that are copied, and which row of them a point of the domain has."""
+    """Arrays of packed values, with the array row of each point of the domain."""
 
     arrays: Mapping[SSAValue, SSAValue]
     """Of a row of vectors for each step."""
@@ -55,7 +55,7 @@ NO_READS: FreeReads = {}
 
 
 class Step:
-    """The values of one step: operations that rows, or vectors of a row, have in common are emitted once."""
+    """Values of one step: operations that rows, or vectors of a row, share are emitted once."""
 
     def __init__(
         self,
@@ -75,11 +75,11 @@ class Step:
         self._sums: dict[object, tuple[Num, int]] = {}
 
     def know(self, value: SSAValue, vector: SSAValue) -> None:
-        """Take a vector for a value that all rows have in common."""
+        """Record a vector for a value that all rows share."""
         self._made[value, 0, 0] = vector
 
     def vector(self, value: SSAValue, row: Num, column: int) -> SSAValue:
-        """A value as a vector of the points from a column on."""
+        """Return a value as a vector of the points from a column."""
         found = self._value(value, row, column)
         if value in self.along:
             return found
@@ -119,7 +119,7 @@ class Step:
         return self._once((value, row, column), lambda: self._emit(op, value, row, column))
 
     def _of_call(self, value: SSAValue) -> SSAValue:
-        """A value that stands between the stages."""
+        """Return a scalar from between the stages."""
         scalars = self.blocks.gemm.tile.scalars
         if value in scalars:
             return scalars[value]
@@ -150,7 +150,7 @@ class Step:
         return self._once(("read", op.source, op.value in self.along, *indices), lambda: self._load(op, indices))
 
     def _one(self, n: Num) -> Num:
-        """The one value of all sums of the same terms: rows of a window read the same places."""
+        """Return one value for all sums of equal terms: rows of a window read common places."""
         terms, constant = self.e.terms(n)
         base, at = self._sums.setdefault(frozenset(terms.items()), (n, constant))
         return self.e.add(base, constant - at)

@@ -1,4 +1,4 @@
-"""A schedule of blocks of points that the search compares."""
+"""Candidate schedules of register blocks."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from tilefuse.execution.gemm.attribute import GemmSchedule
 
 @dataclass(frozen=True)
 class GemmCandidate(Candidate):
-    """A candidate with the whole schedule."""
+    """A candidate with the complete schedule."""
 
     schedule: GemmSchedule | None = None

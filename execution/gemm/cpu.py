@@ -1,4 +1,4 @@
-"""Schedules of blocks of points on a CPU, and their cycles: of a step, of memory, and of copies."""
+"""Schedules of register blocks on a CPU, and their cycles: of a step, of memory, and of packing."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class CpuGemmFeatures(Features):
 
 
 def cpu_schedules(facts: GroupFacts, machine: Machine) -> Iterator[tuple[GemmSchedule, CpuGemmFeatures]]:
-    """The schedules worth comparing, with their features."""
+    """Return the schedules worth comparing, with their features."""
     update, pure = facts.update.update, facts.update_work.pure
     rank = len(pure)
     dims = [d for d in range(1, rank) if pure[d] > 1] or [1]
@@ -103,7 +103,7 @@ def cpu_schedules(facts: GroupFacts, machine: Machine) -> Iterator[tuple[GemmSch
 
 
 def _block_sizes(one_vector: bool, machine: Machine) -> Sequence[tuple[int, int]]:
-    """Vectors along x, and rows, of the blocks that are compared."""
+    """Return the block sizes to compare: vectors along x, and rows."""
     if one_vector:
         return WIDE_ONE_VECTOR if machine.vector_registers >= 32 else ONE_VECTOR
     return WIDE_BLOCKS if machine.vector_registers >= 32 else BLOCKS
@@ -112,7 +112,7 @@ def _block_sizes(one_vector: bool, machine: Machine) -> Sequence[tuple[int, int]
 def _blocks(
     pure: tuple[int, ...], dim: int | None, width: int, rows: int, lanes: int, pack: int, machine: Machine
 ) -> GemmSchedule:
-    """A thread takes as many rows as leave tiles for all cores."""
+    """Return the rows per thread that leave tiles for all cores."""
     points = [width, *[1] * (len(pure) - 1)]
     repeat = 1
     if dim is not None:
@@ -140,13 +140,13 @@ def _features(facts: GroupFacts, schedule: GemmSchedule, machine: Machine, cycle
 
 
 def _is_far(facts: GroupFacts, schedule: GemmSchedule, machine: Machine) -> bool:
-    """Whether the operands of a block leave the first cache before the next block comes."""
+    """Whether a block's operands leave the L1 cache before the next block begins."""
     run = max(LINE, schedule.points[0] * facts.model.nodes[facts.output].bytes)
     return run * facts.update_work.steps > machine.first_cache_bytes / 2
 
 
 def _touched_bytes(facts: GroupFacts) -> float:
-    """Bytes of the needed boxes of all functions that are read, once each."""
+    """Return the bytes of the needed boxes of all functions that are read, each counted once."""
     nodes, node_of, update = facts.model.nodes, facts.model.node_of, facts.update.update
     found = {node_of[r.base] for r in accesses(update) if r.op.source not in update.currents}
     boxes = {id: nodes[id].needed or nominal_box(facts.model, id, facts.extent) for id in found}
@@ -154,7 +154,7 @@ def _touched_bytes(facts: GroupFacts) -> float:
 
 
 def _cycles(update: UpdateOp, schedule: GemmSchedule, values: VectorValues, is_far: bool) -> float:
-    """Cycles of a step of a block of vectors: each has two operations and loads; `is_far`: beyond the first cache."""
+    """Return the cycles of a step of a block of vectors, two operations and loads each; `is_far`: beyond L1."""
     vectors, rows = schedule.points[0] // schedule.lanes, schedule.rows
     packed = set(values.packed)
     shared = {v for v in values.along_x - values.by_row if isinstance(v.owner, Operation)} if packed else set()
@@ -185,14 +185,14 @@ def _cycles(update: UpdateOp, schedule: GemmSchedule, values: VectorValues, is_f
 
 
 def _with_edges(cycles: float, schedule: GemmSchedule, columns: int) -> float:
-    """Cycles of a step of a block, if the first and the last along x go point by point."""
+    """Return the cycles of a step of a block whose first and last points along x are computed one by one."""
     blocks = -(-columns // schedule.points[0])
     edges = min(1.0, 2 / blocks)
     return (1 - edges) * cycles + edges * CHAIN * schedule.points[0] * schedule.rows
 
 
 def _ahead(update: UpdateOp, values: VectorValues) -> set[Operation]:
-    """The operations of a body that only values of rows take, which are computed ahead of the steps."""
+    """Return the operations that only row values depend on, and that are computed before the steps."""
     ahead: set[Operation] = set()
     for op in reversed(list(update.body.block.ops)):
         users = [use.operation for r in op.results for use in r.uses]
@@ -202,7 +202,7 @@ def _ahead(update: UpdateOp, values: VectorValues) -> set[Operation]:
 
 
 def _cycles_of_columns(update: UpdateOp, schedule: GemmSchedule, values: VectorValues) -> float:
-    """Cycles of a row's values in a step, if they are computed ahead: by vectors along the domain, or one by one."""
+    """Return the cycles of a precomputed row value per step: by vectors along the domain, or one by one."""
     inner = update.domain[0].coordinate
     moving = depending(update.body.block.ops, [inner])
     moving -= {r for v in values.of_steps for op in taken(v) for r in op.results}
@@ -214,7 +214,7 @@ def _cycles_of_columns(update: UpdateOp, schedule: GemmSchedule, values: VectorV
 
 
 def _loop_cycles(update: UpdateOp, schedule: GemmSchedule, lanes: int) -> float:
-    """Cycles of a step of a block whose sums are an array, each loaded and stored; strided values are, lane by lane."""
+    """Return the cycles of a step with sums in an array; strided values are loaded lane by lane."""
     width, rows = schedule.points[0], schedule.rows
     vectors = max(1.0, width / lanes)
     wide, along_x = contiguous_reads(update, update.pure[0]), depending(update.body.block.ops, [update.pure[0]])

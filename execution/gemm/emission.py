@@ -1,4 +1,4 @@
-"""The kernel of a reduction with a block of pure points per thread, whose sums stay in registers.
+"""Emission of a reduction with a block of pure points per thread, whose sums stay in registers.
 
 Each point goes over the domain in order, so that its result is that of the definition to the bit. A block of points
 whose last would lie outside begins further inside, and leaves what its neighbour has to that one; where the functions
@@ -35,7 +35,7 @@ def gemm_kernel(group: GroupOp) -> func.FuncOp:
 
 
 class GemmKernel(GemmFunction):
-    """The kernel while it is emitted."""
+    """A register-block kernel during emission."""
 
     def emit(self) -> func.FuncOp:
         """Emit the function of the kernel."""
@@ -92,7 +92,7 @@ class GemmKernel(GemmFunction):
                 self.end(sums, [p], at)
 
     def _place(self, starts: Sequence[Num], offset: Sequence[int]) -> list[Num]:
-        """The offset of a thread's point from the least of the box."""
+        """Return the offset of a thread's point from the box's first."""
         e, schedule = self.e, self.schedule
         at = []
         for d, (start, lane, o) in enumerate(zip(starts, self.lanes, offset, strict=True)):
@@ -103,7 +103,7 @@ class GemmKernel(GemmFunction):
         return at
 
     def _is_own(self, at: Sequence[Num], starts: Sequence[Num]) -> SSAValue | None:
-        """Whether a point is not another block's, too."""
+        """Return the condition that no other block has the point, too."""
         own: SSAValue | None = None
         for place, first, start in zip(at, self.firsts, starts, strict=True):
             if start is not first:
@@ -111,7 +111,7 @@ class GemmKernel(GemmFunction):
         return own
 
     def _rows(self, starts: Sequence[Num]) -> None:
-        """The points of a block of one thread: points along x are a loop, inside of the steps."""
+        """Emit the points of a one-thread block: a loop along x inside the steps."""
         e, (width, *others) = self.e, self.schedule.points
         rows = [offset[::-1] for offset in product(*(range(p) for p in reversed(others)))]
         sums = self.new_sums(len(rows), width)
@@ -170,7 +170,7 @@ class GemmKernel(GemmFunction):
     # --- the domain
 
     def _over_domain(self, step: _Step, unroll: int) -> None:
-        """Emit `step(body, coordinates)` for all points of the domain, in order; `unroll` innermost ones together."""
+        """Emit `step(body, coordinates)` for all points of the domain, in order; `unroll` innermost ones."""
         e = self.e
         inner, *outer = self.op.domain
         with ExitStack() as open_scopes:

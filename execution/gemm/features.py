@@ -1,4 +1,4 @@
-"""Features of a reduction with register blocks: loads and operations that its points share."""
+"""Features of a reduction with register blocks: loads and operations that points share."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ NEXT_DIMENSION = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Operations of a thread for one step of its points; operations that several points share count once."""
+    """Operations of a thread for one step of its points; shared operations count once."""
 
     operations: float
     reads: int
@@ -76,7 +76,7 @@ class Shared:
 
 @lru_cache(maxsize=512)
 def shared(update: UpdateOp, points: tuple[int, ...], unroll: int) -> Shared:
-    """Count the operations and reads that `points` of the pure coordinates, and `unroll` innermost steps, share.
+    """Count the operations and reads of `points` pure points and `unroll` innermost steps, shared ones once.
 
     Per step. Reads at computed places count as different ones wherever what they are computed from is.
     """
@@ -97,7 +97,7 @@ def shared(update: UpdateOp, points: tuple[int, ...], unroll: int) -> Shared:
 
 
 def _fuses(op: Operation, update: UpdateOp) -> bool:
-    """Whether an op is a product that is only added: one instruction with the sum."""
+    """Whether an op is a product that is only added: the two fuse to one instruction."""
     if not isinstance(op, arith.MulfOp | arith.MuliOp):
         return False
     terms = dict(zip(update.write_op.values, update.combiners, strict=True))
@@ -105,7 +105,7 @@ def _fuses(op: Operation, update: UpdateOp) -> bool:
 
 
 def _places(op: ReadOp, along: dict[SSAValue, int], depends: dict[SSAValue, frozenset[SSAValue]]) -> int:
-    """Count the different places of a read among the points."""
+    """Count the distinct places of a read among the points."""
     behind = frozenset[SSAValue]().union(*(depends.get(v, frozenset()) for v in op.indices))
     if any(v not in along and depends.get(v) for v in op.indices):
         return math.prod(along[c] for c in behind)
@@ -118,7 +118,7 @@ def _places(op: ReadOp, along: dict[SSAValue, int], depends: dict[SSAValue, froz
 
 @lru_cache(maxsize=4096)
 def different_places(exprs: tuple[AffineExpr, ...], slots: tuple[int | None, ...], counts: tuple[int, ...]) -> int:
-    """Count the different values of expressions over all points of a box of `counts`.
+    """Count the distinct values of expressions over all points of a box of `counts`.
 
     Operand n of the expressions is the coordinate `slots[n]` of a point, or 0.
     """
@@ -140,7 +140,7 @@ def different_places(exprs: tuple[AffineExpr, ...], slots: tuple[int | None, ...
 
 
 def around(update: UpdateOp, points: tuple[int, ...]) -> float:
-    """Count the bytes that a thread loads at places around its points, for one step: in windows, or where data say.
+    """Count the bytes that a thread loads per step around its points, from windows or data-dependent places.
 
     Of a place that data decide a whole sector is loaded.
     """
@@ -160,7 +160,7 @@ def around(update: UpdateOp, points: tuple[int, ...]) -> float:
 
 
 def streams(update: UpdateOp) -> bool:
-    """Whether each step reads something of its own for each point of a picture: memory gives it at every step.
+    """Whether each step reads new values for each point of a picture, so that memory must deliver them.
 
     So do caches what is read at a place that data decide.
     """
@@ -172,12 +172,12 @@ def streams(update: UpdateOp) -> bool:
 
 
 def _has_one_value_indices(op: ReadOp) -> bool:
-    """Whether each index of a read is of one value at most."""
+    """Whether each index of a read depends on at most one value."""
     return all(len(set(x.used_dims())) <= 1 for x in op.map.data.results)
 
 
 def staged_loads(update: UpdateOp, schedule: GemmSchedule, staged: Sequence[Operand]) -> float:
-    """Loads from shared memory of a thread for one step of its points, by vectors where these lie so.
+    """Count a thread's loads from shared memory per step of its points, by vectors where aligned.
 
     Reads that are not staged count as loads, too.
     """
@@ -206,7 +206,7 @@ def staged_loads(update: UpdateOp, schedule: GemmSchedule, staged: Sequence[Oper
 
 @dataclass(slots=True, kw_only=True)
 class StagedFeatures(Features):
-    """Counts of a kernel that stages its operands."""
+    """Counts of a kernel with staged operands."""
 
     bytes: float
     """From and to main memory, of the whole kernel, where operands are read once."""
@@ -254,7 +254,7 @@ class StagedFeatures(Features):
         return (max(parts) + share * (sum(parts) - max(parts))) * waiting + begun + machine.launch_us
 
     def _small(self, machine: Machine, per_sm: int, resident: int) -> float:
-        """Microseconds of a kernel of single slices whose operands all multiprocessors together hold at once.
+        """Predict a kernel of single slices whose operands fit all multiprocessors together at once.
 
         All blocks copy at the same time, and then all compute: of neither does the other hide anything.
         """
@@ -266,7 +266,7 @@ class StagedFeatures(Features):
         return bytes / machine.bytes_per_us + compute + chain * INSTRUCTION_US + per_sm * SINGLE_SLICE_US
 
     def _compute(self, machine: Machine, blocks: int) -> float:
-        """Microseconds of the instructions of so many blocks on a multiprocessor at once."""
+        """Predict the microseconds of the instructions of this many blocks on one multiprocessor."""
         warps = blocks * self.threads / 32
         rate = machine.instructions_per_us / machine.cores / 32
         busy = min(1.0, warps / SCHEDULERS * self.parallel / WARPS_AT_RATE / 8)
@@ -275,7 +275,7 @@ class StagedFeatures(Features):
         return warps * (self.steps * each + self.slices * self.copies * COPY) / (rate * busy)
 
     def _wave(self, machine: Machine, blocks: int) -> float:
-        """Microseconds of so many blocks on a multiprocessor at once."""
+        """Predict the microseconds of this many concurrent blocks on one multiprocessor."""
         compute = self._compute(machine, blocks)
         copies = blocks * self.slices * self.staged_bytes / (L2_RATIO * machine.bytes_per_us / machine.cores)
         # blocks beside it, and slices that are on their way already, hide a part of the wait
@@ -285,7 +285,7 @@ class StagedFeatures(Features):
 
 @dataclass(slots=True, kw_only=True)
 class GemmFeatures(Features):
-    """Counts of a kernel, and of a thread."""
+    """Counts of a kernel and of a thread."""
 
     bytes: float
     """From and to main memory, of the whole kernel, where operands are read once."""
@@ -332,7 +332,7 @@ class GemmFeatures(Features):
         return max(parts) + OTHERS_NOT_HIDDEN * (sum(parts) - max(parts)) + machine.launch_us
 
     def _wave(self, machine: Machine, blocks: int) -> float:
-        """Microseconds of so many blocks on a multiprocessor at once."""
+        """Predict the microseconds of this many concurrent blocks on one multiprocessor."""
         warps = blocks * self.threads / 32
         rate = machine.instructions_per_us / machine.cores / 32
         busy = min(1.0, warps / SCHEDULERS * self.parallel / WARPS_AT_RATE / 8)
@@ -343,7 +343,7 @@ class GemmFeatures(Features):
 
 
 def operand_bytes(facts: GroupFacts, tile: Sequence[int] = ()) -> float:
-    """Bytes of all functions that are read, once each.
+    """Return the bytes of all functions that are read, each counted once.
 
     With the `tile` of a block: large ones once for each of the tiles that lie behind one another and read the same of
     them, in the dimensions from the third on. No cache keeps them for so long.

@@ -1,4 +1,4 @@
-"""The function of a reduction with blocks of points per thread: where its points lie, and their sums."""
+"""Common part of register-block kernels: places of points, and their sums."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tilefuse.lowering.update_ends import Ends
 
 
 class GemmFunction(UpdateFunction):
-    """The kernel while it is emitted, as far as all kinds of blocks have it in common."""
+    """A register-block kernel during emission: the part common to all kinds of blocks."""
 
     def __init__(self, group: GroupOp):
         super().__init__(group)
@@ -28,19 +28,19 @@ class GemmFunction(UpdateFunction):
         self.extents = [self.out.extent(d, self.e) for d in self.dims]
 
     def new_sums(self, *shape: int) -> list[SSAValue]:
-        """The sums of a thread, per function."""
+        """Allocate the sums of a thread, per function."""
         types = (storage_type(self.element(number)) for number in range(len(self.op.olds)))
         return [self.e.alloca(shape, type, PRIVATE, "sums") for type in types]
 
     def coordinates(self, at: Sequence[Num]) -> dict[SSAValue, Num]:
-        """The pure coordinates of a point that lies so far from the least of the box."""
+        """Return the pure coordinates of a point at an offset from the box's first."""
         places = zip(self.op.pure, self.dims, at, strict=True)
         return {coordinate: self.e.add(self.out.mins[d], place) for coordinate, d, place in places}
 
     def begin(
         self, sums: Sequence[SSAValue], place: Sequence[Num], at: Sequence[Num], ends: Ends | None = None
     ) -> None:
-        """Set the sums of a point to its initial values. `ends`: of the piece of code around it."""
+        """Set the sums of a point to its initial values. `ends`: of the enclosing piece of code."""
         ends = Ends(self) if ends is None else ends
         for value, of in zip(ends.start(self.coordinates(at)), sums, strict=True):
             self.e.store(value, of, place)

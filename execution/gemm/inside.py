@@ -1,4 +1,4 @@
-"""Whether some points of a block read inside of all boundaries: then they take a version that asks for none of these.
+"""Test whether points of a block read only inside all boundaries, for a version without border handling.
 
 Few points of a picture lie at its edges, but each would choose between what it reads and what stands outside, and move
 its indices.
@@ -24,13 +24,13 @@ FreeReads = Mapping[ReadOp, Collection[int]]
 
 
 def bounded_reads(ops: Iterable[Operation], known: Collection[SSAValue]) -> FreeReads:
-    """Find the reads through boundaries whose places follow from `known` coordinates, with all of their dimensions."""
+    """Find the reads through boundaries at places that follow from `known` coordinates."""
     reads = (op for op in ops if isinstance(op, ReadOp) and behind_boundaries(op.source)[1])
     return {op: range(len(op.map.data.results)) for op in reads if all(follows(op, d, known) for d in _bounded(op))}
 
 
 def reads_inside(gemm: GemmFunction, reads: FreeReads, known: Mapping[SSAValue, EndPlaces]) -> SSAValue | None:
-    """Emit whether reads lie inside of their boundaries' boxes in the dimensions that are said; None of no read.
+    """Emit whether reads lie inside their boundaries' boxes in the given dimensions; None if there are no reads.
 
     Of places that lie constants apart the first and the last say it for all.
     """
@@ -63,13 +63,13 @@ def _bounded(op: ReadOp) -> set[int]:
 
 
 def follows(op: ReadOp, dimension: int, known: Collection[SSAValue]) -> bool:
-    """Whether the ends of an index follow from the ends of `known` coordinates."""
+    """Whether the range of an index follows from the ranges of `known` coordinates."""
     expr = op.map.data.results[dimension]
     return all(op.indices[d] in known for d in expr.used_dims()) and _is_monotonic(expr)
 
 
 def _is_monotonic(expr: AffineExpr) -> bool:
-    """Whether an expression has its first and last value where its operands have their first and last ones."""
+    """Whether an expression takes its extreme values where its operands do."""
     if not isinstance(expr, AffineBinaryOpExpr):
         return isinstance(expr, AffineConstantExpr | AffineDimExpr)
     kinds = (AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul, AffineBinaryOpKind.FloorDiv)
@@ -77,7 +77,7 @@ def _is_monotonic(expr: AffineExpr) -> bool:
 
 
 def _span(e: Emitter, expr: AffineExpr, operands: list[EndPlaces | None]) -> EndPlaces:
-    """The first and the last value of an expression that `_is_monotonic`."""
+    """Return the first and the last value of a monotonic expression."""
     if isinstance(expr, AffineConstantExpr):
         return expr.value, expr.value
     if isinstance(expr, AffineDimExpr):

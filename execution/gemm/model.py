@@ -1,4 +1,4 @@
-"""The door of `gemm`: a reduction whose threads have a block of pure points each, and read its operands once for all.
+"""The execution model `gemm`: a reduction with register blocks, whose points share loaded operands.
 
 Products of matrices, convolutions over channels, windows whose rows slide: whatever has many pure points, of which
 some read the same. Each point goes over the domain in order.
@@ -39,7 +39,7 @@ LEAST_SLICE = 4
 
 
 class _Searched(NamedTuple):
-    """Facts that all candidates of a search have in common."""
+    """Facts shared by all candidates of a search."""
 
     facts: GroupFacts
     machine: Machine
@@ -246,7 +246,7 @@ class Gemm(ExecutionModel):
 
 
 def _staged_bytes(group: GroupOp) -> int:
-    """Shared memory of a block."""
+    """Return the shared memory of a block."""
     from tilefuse.execution.gemm.slices import staged_bytes
 
     assert group.update is not None

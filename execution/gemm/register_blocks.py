@@ -1,4 +1,4 @@
-"""Blocks of vectors of a reduction on a CPU: sums in registers, operands that rows share loaded once.
+"""Register blocks of vectors on a CPU: sums in registers, shared operands loaded once.
 
 block of the picture, of `points` along x and `repeat` times `points` rows:
   its sums, in an array, take what stands in memory
@@ -41,7 +41,7 @@ from tilefuse.lowering.symbols import identifier
 
 @dataclass(frozen=True)
 class _Pack:
-    """The steps that are copied at once."""
+    """The steps whose operands are packed together."""
 
     full: tuple[DomainAxis, ...]
     """Dimensions of the domain of which all steps are copied, innermost first."""
@@ -54,7 +54,7 @@ class _Pack:
 
 @dataclass(frozen=True)
 class _Part:
-    """Some steps of a dimension of the domain."""
+    """A range of steps of a dimension of the domain."""
 
     dimension: DomainAxis
     first: Num
@@ -66,7 +66,7 @@ LEAST_LANES = 4
 
 
 def emit_register_blocks(gemm: GemmFunction, otherwise: Callable[[], None]) -> None:
-    """Emit the points of a block: `otherwise` where the functions have fewer along x than the narrowest vector.
+    """Emit a block's points; `otherwise` if the functions are narrower than the narrowest vector.
 
     Channels of a picture are fewer than a block's points, as a rule, and no compiler knows how many.
     """
@@ -108,7 +108,7 @@ def emit_register_blocks(gemm: GemmFunction, otherwise: Callable[[], None]) -> N
 
 
 def _spans(gemm: GemmFunction, width: int, rows: int) -> dict[SSAValue, EndPlaces]:
-    """The first and the last place of each coordinate of a block, of which no vector and no row lies outside."""
+    """Return the first and the last place of each coordinate of a block for which all vectors and rows lie inside."""
     e, schedule, first, last = gemm.e, gemm.schedule, list(gemm.firsts), list(gemm.firsts)
     for d, size, at_least in (
         (0, schedule.points[0], width),
@@ -126,7 +126,7 @@ def _spans(gemm: GemmFunction, width: int, rows: int) -> dict[SSAValue, EndPlace
 
 
 def block_bytes(group: GroupOp) -> int:
-    """Bytes of a block's sums and copies; 0 where its sums are no vectors."""
+    """Return the bytes of a block's sums and copies; 0 if its sums are not vectors."""
     schedule, update = GemmSchedule.expect(group.schedule), group.update
     assert update is not None
     if schedule.lanes == 1:
@@ -141,7 +141,7 @@ def block_bytes(group: GroupOp) -> int:
 
 
 class RegisterBlocks:
-    """The points of a block, which a thread computes."""
+    """The points of a block, computed by one thread."""
 
     def __init__(self, gemm: GemmFunction, width: int, lanes: int, rows: int, x_first: Num):
         self.gemm, self.e, self.op, self.schedule = gemm, gemm.e, gemm.op, gemm.schedule
@@ -183,7 +183,7 @@ class RegisterBlocks:
                     gemm.end(self.sums, [e.add(e.mul(block, self.rows), row), i], self.at(start, row, i))
 
     def start(self, block: Num) -> Num:
-        """The first row of a block of points, from the least of the box on: the last begins where all lie inside."""
+        """Return the first row of a block, from the box's first: the last block is moved inwards."""
         if self.dim is None:
             return 0
         first = self._first(block)
@@ -194,11 +194,11 @@ class RegisterBlocks:
         return self.e.add(self.gemm.firsts[self.dim], self.e.mul(block, self.rows))
 
     def _rows_before(self, block: Num, start: Num) -> Num:
-        """Rows of a block of points that are of the one before."""
+        """Return how many rows of a block also belong to the one before."""
         return 0 if self.dim is None else self.e.sub(self._first(block), start)
 
     def at(self, start: Num, row: Num, i: Num) -> list[Num]:
-        """Coordinates of a point of the block of points that begins in row `start`, from the least of the box on."""
+        """Return the coordinates of a point of the block that begins in row `start`, from the box's first."""
         at = list(self.gemm.firsts)
         at[0] = self.e.add(self.x, i)
         if self.dim is not None:
@@ -208,7 +208,7 @@ class RegisterBlocks:
     # --- the domain
 
     def _in_packs(self, blocks: Num) -> None:
-        """Copy operands for so many steps at once, and have all blocks take these."""
+        """Pack operands for several steps at once, and let all blocks use them."""
         e, pack = self.e, self._pack()
         arrays = (e.alloca([pack.rows, self.width], storage_type(v.type), SHARED, "copy") for v in self.values.packed)
         copies = dict(zip(self.values.packed, arrays, strict=True))
@@ -243,7 +243,7 @@ class RegisterBlocks:
     def _copy_steps(
         self, copies: Copies, domain: dict[SSAValue, Num], dimensions: Sequence[DomainAxis], part: _Part | None
     ) -> None:
-        """Copy the numbers that all points of a block have in common in a step, so that steps lie side by side."""
+        """Pack the values that all points of a block share, so that steps are adjacent."""
         with ExitStack() as scopes:
             inside = self._open(dimensions, scopes, part)
             assert inside is not None
@@ -256,7 +256,7 @@ class RegisterBlocks:
         self, copies: Copies, start: Num, domain: dict[SSAValue, Num], dimensions: Sequence[DomainAxis],
         part: _Part | None,
     ) -> None:  # fmt: skip
-        """Compute the numbers of each row that the columns of a block have in common, by vectors along the domain."""
+        """Precompute the row values that all columns of a block share, by vectors along the domain."""
         inner, *outer = dimensions
         if self.values.along_steps and self._is_whole(inner):
             self._copy_rows_in_vectors(copies, start, domain, dimensions, part)
@@ -277,7 +277,7 @@ class RegisterBlocks:
         self, copies: Copies, start: Num, domain: dict[SSAValue, Num], dimensions: Sequence[DomainAxis],
         part: _Part | None,
     ) -> None:  # fmt: skip
-        """Copy rows by vectors, two rows at a time where their number is even: windows of neighbours share reads."""
+        """Precompute rows by vectors, two rows at a time if even: adjacent windows share reads."""
         inner, *outer = dimensions
         count = 2 if self.rows % 2 == 0 else 1
         with ExitStack() as scopes:
@@ -298,7 +298,7 @@ class RegisterBlocks:
                 self.e.choose(inside, lambda: emit(reads), emit)
 
     def _is_whole(self, dimension: DomainAxis) -> bool:
-        """Whether a dimension of the domain has so many steps that they are vectors."""
+        """Whether a dimension of the domain has a multiple of the vector length of steps."""
         _, extent = self._range(dimension)
         return isinstance(extent, int) and 0 < extent <= self.schedule.pack and extent % self.schedule.lanes == 0
 
@@ -306,7 +306,7 @@ class RegisterBlocks:
         self, copies: Copies, start: Num, rows: Sequence[Num], domain: dict[SSAValue, Num], inner: DomainAxis,
         free: FreeReads = NO_READS,
     ) -> None:  # fmt: skip
-        """Compute some rows' values by vectors along the innermost dimension of the domain."""
+        """Precompute some rows' values by vectors along the innermost dimension of the domain."""
         e, (low, extent), along = self.e, self._range(inner), self.values.along_steps
         with e.loop(extent, identifier(inner.coordinate.name_hint or "r"), step=self.schedule.lanes) as k:
             at = domain | {inner.coordinate: e.add(low, k)}
@@ -320,7 +320,7 @@ class RegisterBlocks:
         return self.load(source, indices, self.schedule.lanes)
 
     def _pack(self) -> _Pack:
-        """The steps that are copied at once: innermost dimensions whose steps are few, and some of the next one."""
+        """Choose the steps to pack together: short innermost dimensions, and part of the next one."""
         full, rows, most = [], 1, self.schedule.pack
         for dimension in self.op.domain:
             _, extent = self._range(dimension)
@@ -337,7 +337,7 @@ class RegisterBlocks:
         return _Pack(tuple(full), None, 1, rows)
 
     def _row_of_copies(self, pack: _Pack, part: _Part | None, at: Mapping[SSAValue, Num]) -> Num:
-        """The row of the copies that a point of the domain has."""
+        """Return the row of the packed values for a point of the domain."""
         e, found, stride = self.e, 0, 1
         row: Num = found
         for dimension in pack.full:
@@ -350,7 +350,7 @@ class RegisterBlocks:
         return row
 
     def _range(self, dimension: DomainAxis) -> tuple[Num, Num]:
-        """The first coordinate of a dimension of the domain, and how many there are."""
+        """Return the first coordinate and the extent of a dimension of the domain."""
         return self.gemm.scalar(dimension.min), self.gemm.scalar(dimension.extent)
 
     def _open(
@@ -371,7 +371,7 @@ class RegisterBlocks:
         return domain
 
     def _copy(self, copies: Copies, domain: Mapping[SSAValue, Num], i: Num) -> None:
-        """Copy the operands of a step, for a column."""
+        """Pack the operands of a step, for a column."""
         body = SharedBody(self.gemm)
         where = {**self.gemm.coordinates(self.at(0, 0, i)), **domain}
         for value, array in copies.arrays.items():
@@ -384,7 +384,7 @@ class RegisterBlocks:
         copies: Copies,
         part: _Part | None = None,
     ) -> None:
-        """Have a block of points go over the domain, or over so many steps of one of its dimensions.
+        """Run a block of points over the domain, or over a range of one of its dimensions.
 
         Sums are an array of vectors with constant indices: registers. Each is used and set before the next, so that a
         compiler keeps few operands at a time.
@@ -417,6 +417,6 @@ class RegisterBlocks:
             e.effect(vector.StoreOp(e.load(registers[n], [number(r, v)]), self.sums[n], target))
 
     def load(self, source: SSAValue, indices: Sequence[Num], lanes: int | None = None) -> SSAValue:
-        """A vector of an array."""
+        """Load a vector from an array."""
         type = VectorType(source.type.element_type, [lanes or self.lanes])  # type: ignore[attr-defined]
         return self.e.op(vector.LoadOp(source, [self.e.value(i) for i in indices], type))

@@ -1,4 +1,4 @@
-"""The schedules of a reduction that stage its operands: which tiles and slices are worth comparing."""
+"""Candidate schedules of a reduction with staged operands: tiles and slices worth comparing."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ FULL_BUFFERS = 96 * 1024
 
 
 def staged_candidates(facts: GroupFacts, machine: Machine, read_bytes: float) -> Iterator[GemmCandidate]:
-    """The schedules with a slice that are worth comparing; `read_bytes`: of all functions that are read, once each."""
+    """Return the sliced schedules worth comparing; `read_bytes`: of all functions read, each counted once."""
     update, work = facts.update.update, facts.update_work
     steps, affine = slice_steps(update), affine_operands(update)
     if not steps or math.prod(work.domain) < 2 or min(work.domain) < 1:
@@ -82,14 +82,14 @@ def staged_candidates(facts: GroupFacts, machine: Machine, read_bytes: float) ->
 
 
 def _rank(threads: list[int], points: list[int]) -> tuple[float, float]:
-    """Less for tiles whose points have more operands in common."""
+    """Return a sort key, smaller for tiles whose points share more operands."""
     x, others = points[0], math.prod(points[1:])
     wide, high = threads[0] * x, math.prod(threads[1:]) * others
     return (1 / x + 1 / max(1, others) + 4 / wide + 4 / max(1, high), abs(x - others))
 
 
 def slice_steps(update: UpdateOp) -> list[int]:
-    """The steps of a slice: dimensions with few steps whole, then a part of the next one."""
+    """Return the steps of a slice: short dimensions wholly, then part of the next one."""
     found: list[int] = []
     for dimension in update.domain:
         extent, before = integer_constant(dimension.extent), math.prod(found)
@@ -106,7 +106,7 @@ def slice_steps(update: UpdateOp) -> list[int]:
 
 
 def has_windows(update: UpdateOp, schedule: GemmSchedule) -> bool:
-    """Whether neighbours among a thread's points, but along the first coordinate, read some points together."""
+    """Whether adjacent points of a thread, except along the first coordinate, share reads."""
     sizes = sizes_of(update, schedule)
     steps = {d.coordinate for d in update.domain if sizes.get(d.coordinate, 1) > 1}
     several = {c for c, n in zip(update.pure[1:], schedule.points[1:], strict=True) if n > 1}
@@ -115,7 +115,7 @@ def has_windows(update: UpdateOp, schedule: GemmSchedule) -> bool:
 
 
 def _tiles(pure: tuple[int, ...]) -> Iterator[tuple[list[int], list[int]]]:
-    """Threads and points per coordinate: of the first, and of one or two of the next."""
+    """Yield threads and points per coordinate: of the first, and of one or two others."""
     rank = len(pure)
     along: list[list[tuple[int, int]]] = [[(1, 1)] for _ in range(rank)]
     along[0] = list(SPLITS_ALONG_X)

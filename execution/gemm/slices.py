@@ -1,4 +1,4 @@
-"""Slices of a reduction's domain: how many points and steps a block has, and the memory that their operands take."""
+"""Slices of a reduction's domain: points and steps of a block, and the shared memory of their operands."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from tilefuse.lowering.emit import Num
 
 
 def sizes_of(update: UpdateOp, schedule: GemmSchedule) -> Sizes:
-    """The points of a tile and the steps of a slice."""
+    """Return the points of a tile and the steps of a slice."""
     found: dict[SSAValue, int] = dict(zip(update.pure, schedule.tile_sizes, strict=True))
     found |= {d.coordinate: n for d, n in zip(update.domain, schedule.slice, strict=False)}
     return {v: n for v, n in found.items() if n > 1}
 
 
 def staged_bytes(update: UpdateOp, schedule: GemmSchedule) -> int:
-    """Shared memory of a block."""
+    """Return the shared memory of a block."""
     if not schedule.slice:
         return 0
     return slice_bytes(staged_operands(update, sizes_of(update, schedule)), schedule.buffers)
 
 
 def slice_bytes(staged: Sequence[Operand], buffers: int) -> int:
-    """Shared memory of operands in so many buffers."""
+    """Return the shared memory of operands in several buffers."""
     return sum(-(-o.elements * o.bytes * buffers // 16) * 16 for o in staged)
 
 
 def why_not_sliced(update: UpdateOp, sizes: Sequence[int]) -> str | None:
-    """Why a slice is not a run of the domain in its order, in one sentence; None if it is one."""
+    """Explain in one sentence why a slice is not contiguous in domain order; None if it is."""
     if len(sizes) > len(update.domain):
         return f"a slice has {len(sizes)} dimensions but the domain has {len(update.domain)}"
     last = max((d for d, n in enumerate(sizes) if n > 1), default=0)
@@ -47,7 +47,7 @@ def why_not_sliced(update: UpdateOp, sizes: Sequence[int]) -> str | None:
 
 
 def unrolled_steps(counts: Sequence[Num], unroll: int) -> list[int]:
-    """The steps of the innermost dimensions of a slice that are all written out, no more than `unroll` together."""
+    """Return the innermost steps of a slice that are unrolled, at most `unroll` together."""
     found: list[int] = []
     for n in counts:
         if not isinstance(n, int) or math.prod(found) * n > unroll:

@@ -1,4 +1,4 @@
-"""The kernel of a reduction whose blocks stage their operands in shared memory, a slice of the domain at a time.
+"""Emission of a reduction that stages its operands in shared memory, a slice of the domain at a time.
 
     slices 0..buffers - 2 are on their way
     for each slice of the domain, in its order:
@@ -81,7 +81,7 @@ class _StagedGemm(GemmKernel):
 
     @contextmanager
     def _threads(self) -> Iterator[Num]:
-        """Open the loops over threads; gives the number of one among all."""
+        """Open the loops over threads; return the number of the thread in the block."""
         e, (width, height, _) = self.e, [*self.schedule.thread_counts, 1, 1, 1][:3]
         with ExitStack() as open_scopes:
             lanes = self.thread_loops(len(self.dims), open_scopes)
@@ -93,7 +93,7 @@ class _StagedGemm(GemmKernel):
             yield thread
 
     def _zigzag(self, thread: Num, width: int, height: int) -> list[Num]:
-        """Coordinates of a thread in a block of patches.
+        """Return the coordinates of a thread in a block of patches.
 
         Lanes l and l ^ 1 have one place along x, and l and l ^ 2 one along the others.
         """
@@ -157,7 +157,7 @@ class _StagedGemm(GemmKernel):
             e.effect(gpu.BarrierOp())
 
     def _buffer(self, number: Num) -> Num:
-        """The buffer of a slice."""
+        """Return the buffer of a slice."""
         return self.e.div_rem(number, self.schedule.buffers)[1]
 
     # --- slices
@@ -218,7 +218,7 @@ class _StagedGemm(GemmKernel):
         )
 
     def _steps(self, begin: Sequence[Num], buffer: Num, count: Num) -> None:
-        """Go over a slice of `count` steps along the dimension that is cut."""
+        """Emit a slice of `count` steps along its cut dimension."""
         e, last, domain = self.e, self.last, [d.coordinate for d in self.op.domain]
         counts: list[Num] = [*self.steps[:last], count]
         written = unrolled_steps(counts, self.schedule.unroll)
@@ -269,7 +269,7 @@ class _StagedGemm(GemmKernel):
     # --- points
 
     def _offsets(self, point: Sequence[int]) -> list[Offset]:
-        """Offsets of a thread's point in its tile."""
+        """Return the offsets of a thread's point in its tile."""
         e, vector, threads = self.e, self.schedule.run, self.schedule.thread_counts
         run, within = divmod(point[0], vector)
         found = [Offset(e.mul(self.lanes[0], vector), run * threads[0] * vector + within, vector)]
@@ -279,18 +279,18 @@ class _StagedGemm(GemmKernel):
         return found
 
     def _at(self, point: Sequence[int]) -> list[Num]:
-        """Coordinates of a thread's point, from the least of the box on."""
+        """Return the coordinates of a thread's point, from the box's first."""
         e = self.e
         offsets = self._offsets(point)
         return [e.add(e.add(start, o.number), o.constant) for start, o in zip(self.starts, offsets, strict=True)]
 
     def _runs(self) -> list[tuple[int, list[Num]]]:
-        """The runs of a thread's points along x: the number of the first, and where it lies."""
+        """Return the runs of a thread's points along x: number and place of the first point."""
         vector = self.schedule.run
         return [(p, self._at(point[::-1])) for p, point in enumerate(self.points) if p % vector == 0]
 
     def _is_aligned(self, buffers: Sequence[KernelBuffer]) -> SSAValue | None:
-        """Whether vectors may lie where a thread's runs are, of all functions; None if there are no vectors."""
+        """Return whether a thread's runs are vector-aligned in all functions; None without vectors."""
         e, vector = self.e, self.schedule.run
         if vector == 1 or vector & (vector - 1) or self.dims[0] != 0:
             return None

@@ -1,4 +1,4 @@
-"""Values of a reduction that are vectors along x: the analysis behind register blocks on a CPU."""
+"""Analysis of a reduction's values as vectors along x, for register blocks on a CPU."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LANE_BY_LANE = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.AddiOp, arith.S
 
 @dataclass(frozen=True)
 class VectorValues:
-    """Values of an update's body by the coordinates that they depend on, and the copied ones."""
+    """Values of an update's body, classified by the coordinates on which they depend, and the precomputed ones."""
 
     along_x: frozenset[SSAValue]
     """Values that differ from lane to lane."""
@@ -43,12 +43,12 @@ class VectorValues:
 
     @property
     def at_edges(self) -> dict[ReadOp, tuple[int, ...]]:
-        """Reads that a boundary moves along x: they are vectors where none of their points lies outside."""
+        """Reads that a boundary moves along x: vectors only where all their points are inside."""
         return {op: (0,) for op in self.reads if any(0 in b.dimensions for b in behind_boundaries(op.source)[1])}
 
 
 def vector_values(update: UpdateOp, rows_dim: int | None, pack: bool) -> VectorValues | str:
-    """Find out how an update runs on vectors along x; why it does not, in one sentence.
+    """Analyse how an update runs on vectors along x; or explain in one sentence why it cannot.
 
     `rows_dim`: the pure coordinate along which a block has rows. `pack`: whether values are copied.
     """
@@ -87,7 +87,7 @@ def vector_values(update: UpdateOp, rows_dim: int | None, pack: bool) -> VectorV
 
 
 def _by_columns(update: UpdateOp, along_x: frozenset[SSAValue], by_row: frozenset[SSAValue]) -> tuple[SSAValue, ...]:
-    """Find the values of rows that meet vectors, and take several operations on numbers of their own."""
+    """Find the row values that are combined with vectors, and take several operations of their own."""
     meeting: dict[SSAValue, None] = {}
     for op in update.body.block.ops:
         if isinstance(op, WriteOp) or any(r in along_x for r in op.results):
@@ -96,7 +96,7 @@ def _by_columns(update: UpdateOp, along_x: frozenset[SSAValue], by_row: frozense
 
 
 def _of_steps(update: UpdateOp, by_row: frozenset[SSAValue], by_columns: tuple[SSAValue, ...]) -> tuple[SSAValue, ...]:
-    """Find the numbers that values of rows take, and that all rows have in common in a step."""
+    """Find the operands of row values that all rows share in a step."""
     moving = depending(update.body.block.ops, [d.coordinate for d in update.domain])
     found: dict[SSAValue, None] = {}
     for op in (op for value in by_columns for op in taken(value)):
@@ -109,7 +109,7 @@ def _of_steps(update: UpdateOp, by_row: frozenset[SSAValue], by_columns: tuple[S
 def _along_steps(
     update: UpdateOp, by_columns: tuple[SSAValue, ...], of_steps: tuple[SSAValue, ...]
 ) -> frozenset[SSAValue]:
-    """Find the values that rows take by vectors along the domain's innermost dimension; none if some cannot be."""
+    """Find the row values computable by vectors along the domain's innermost dimension; none if one is not."""
     inner = update.domain[0].coordinate
     moving, wide = _depending(update, inner), set(contiguous_reads(update, inner))
     behind = {op for value in of_steps for op in taken(value)}
@@ -126,12 +126,12 @@ def _along_steps(
 
 
 def _numbers_taken(value: SSAValue) -> int:
-    """Count the reads and operations on numbers behind a value of the body."""
+    """Count the scalar reads and operations on which a value of the body depends."""
     return sum(1 for op in taken(value) if _is_plain(op.results[0].type))
 
 
 def taken(value: SSAValue) -> list[Operation]:
-    """Find the operations of a body that a value takes, its own first."""
+    """Return the operations on which a value of the body depends, its own first."""
     found: dict[Operation, None] = {}
     waiting = [value]
     body = value.owner.parent_block() if isinstance(value.owner, Operation) else None
@@ -144,7 +144,7 @@ def taken(value: SSAValue) -> list[Operation]:
 
 
 def contiguous_reads(update: UpdateOp, x: SSAValue, *, edges: bool = False) -> list[ReadOp]:
-    """Find the reads whose points along x lie side by side in memory, with no boundary in this dimension between.
+    """Find the reads whose points along x are contiguous, with no boundary in this dimension.
 
     `edges`: or with boundaries of which coordinates say whether a point lies inside.
     """
@@ -171,7 +171,7 @@ def _number(step: int | None) -> int:
 
 
 def _step(expr: AffineExpr, dim: int) -> int | None:
-    """Step of an index along one of its operands; None if the operand is divided."""
+    """Return the step of an index along one of its operands; None if the operand is divided."""
     if dim not in expr.used_dims():
         return 0
     if isinstance(expr, AffineDimExpr):
@@ -193,13 +193,13 @@ def _body(update: UpdateOp) -> list[Operation]:
 
 
 def _depending(update: UpdateOp, coordinate: SSAValue | None) -> frozenset[SSAValue]:
-    """A coordinate, and the values of the body that follow from it."""
+    """Return a coordinate, and the values of the body that depend on it."""
     assert coordinate is None or coordinate in coordinates(update)
     return frozenset(depending(update.body.block.ops, [coordinate] if coordinate is not None else []))
 
 
 def _is_plain(element: Attribute) -> bool:
-    """Whether vectors of an element are computed as they stand."""
+    """Whether vectors of an element type are computed directly."""
     if isinstance(element, IntegerType):
         return element != i1 and element.width.data >= 8
     return element in FLOATS and not FLOATS[element].is_narrow_float

@@ -1,4 +1,4 @@
-"""The schedule of a strip."""
+"""The schedule attribute of a strip."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ class StripSchedule(TileSchedule):
 
     @property
     def together(self) -> int:
-        """Rows of the output that are computed in one loop, which loads their common values once."""
+        """Output rows that are computed in one loop, which loads their common values once."""
         return self.number("together")
 
     @property
     def streams(self) -> bool:
-        """Whether the output goes to memory past the caches."""
+        """Whether output stores bypass the caches."""
         return self.number("stream") > 0
 
     @property
     def vector_bytes(self) -> int:
-        """Bytes of a vector, by whole ones of which rows are computed that nothing else lies beside; 0 for none."""
+        """Vector size in bytes, to multiples of which private rows are rounded up; 0 for none."""
         return self.number("bytes")
 
     @property
     def equal(self) -> bool:
-        """Whether each thread is given an equal share of the strips at once, not one after the other as they come."""
+        """Whether strips are distributed statically and evenly over the threads, not dynamically."""
         return self.number("equal") > 0
 
     @property

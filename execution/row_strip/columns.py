@@ -1,4 +1,4 @@
-"""The columns of a row that no boundary moves or hides, and whose reads lie in all buffers: most of them.
+"""Columns of a row free of borders: no boundary moves or masks them, and their reads lie in all buffers.
 
 There the loop over x has no border handling in x, so that it reads side by side, and is vectorised. Where a stage reads
 at `x floordiv 2` or `x mod 2`, the loop is over pairs of columns: each column of a pair reads side by side.
@@ -24,7 +24,7 @@ MOST_PHASES = 4
 
 @dataclass(frozen=True)
 class Middle:
-    """The columns that are free of borders, relative to the stage's column where the tile begins."""
+    """The border-free columns, relative to the stage's column where the tile begins."""
 
     start: Num
     end: Num
@@ -59,7 +59,7 @@ def free_columns(
 
 
 def _moved(e: Emitter, index: Index | GeneralIndex, planes: Planes) -> tuple[Num, Num]:
-    """Offsets by which the coordinates beyond y move an index, at least and at most."""
+    """Return the minimal and maximal shift of an index by coordinates beyond y."""
     low: Num = 0
     high: Num = 0
     for coordinate, factor in index.terms if isinstance(index, GeneralIndex) else ():
@@ -70,7 +70,7 @@ def _moved(e: Emitter, index: Index | GeneralIndex, planes: Planes) -> tuple[Num
 
 
 def _up(e: Emitter, bound: Num, index: Index | GeneralIndex) -> Num:
-    """The first x of which the index, moved by no other coordinate, is at least `bound`."""
+    """Return the first x at which the index, moved by x alone, is at least `bound`."""
     if isinstance(index, GeneralIndex):
         return _ceil(e, e.sub(bound, index.offset), dict(index.terms)[0])
     return _ceil(e, e.sub(e.mul(bound, index.den), index.offset), index.num)
@@ -81,7 +81,7 @@ def _ceil(e: Emitter, a: Num, d: int) -> Num:
 
 
 def phases_of(stage: StageOp) -> int:
-    """Columns after which the reads of a stage move by whole points again; 1 where they all do anyway."""
+    """Return the period in columns after which a stage's reads move by whole points; 1 if all always do."""
     of = coordinates(stage)
     count = 1
     for read in reads(stage):
@@ -133,7 +133,7 @@ class _Limit:
 
 
 def _limits_of_rounds(tile: TileContext, stage: StageOp, count: int) -> Iterator[tuple[int, int, _Limit]]:
-    """(factor, offset, limit): of an index factor k + offset."""
+    """Return (factor, offset, limit) of an index factor k + offset."""
     of = coordinates(stage)
     for number in range(count):
         for read in reads(stage):

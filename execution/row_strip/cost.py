@@ -1,4 +1,4 @@
-"""Strips worth comparing, and their features: the rows that are computed twice, where one strip ends above another."""
+"""Candidate strips and their features, with the rows that adjacent strips both compute."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ HALO_MISS = 0.3
 
 
 def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
-    """The strips worth comparing, with their cost. Raises NotFusable for an illegal group."""
+    """Return the strips worth comparing, with their cost. Raises NotFusable for an illegal group."""
     deep = [fixed_span(facts.model, facts.output, d) for d in range(2, facts.rank)]
     planes = [1 if span is None else span[1] - span[0] + 1 for span in deep]
     columns, height = facts.box[0], facts.box[1]
@@ -94,7 +94,7 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
 
 
 def stays(found: StripFeatures, machine: Machine) -> bool:
-    """Whether each thread is best given the strips that it had in the last call, all at once."""
+    """Whether a static distribution of strips pays, so that each thread finds its last strips in the cache."""
     memory, compute = found.times(machine)
     second_caches = 2 * machine.fast_bytes * machine.cores
     return found.is_balanced(machine) and found.bytes <= second_caches and memory >= EQUAL * compute
@@ -118,7 +118,7 @@ def _loops(facts: GroupFacts, rows: dict[int, StageRows]) -> list[tuple[int, ...
 
 
 def _loads_of(facts: GroupFacts, rows: dict[int, StageRows], ids: Sequence[int]) -> float:
-    """Loads of a point of stages in one loop."""
+    """Count the loads per point of stages in one loop."""
     return loads(facts.model.nodes, ids, rows[ids[0]].together)
 
 
@@ -144,7 +144,7 @@ def _widths(columns: int) -> Iterator[int]:
 
 
 def _heights(rows: int, across: int, cores: int) -> Iterator[int]:
-    """Rows of a strip, of `across` beside each other: heights that give all cores as many strips, and many low ones."""
+    """Return strip heights, with `across` strips side by side: such that cores get equally many, or many low ones."""
     below = [max(1, n * cores // across) for n in ROUNDS]
     balanced = {-(-rows // (n * HEIGHT_MULTIPLE)) * HEIGHT_MULTIPLE for n in below}
     yield from sorted(balanced)
@@ -154,7 +154,7 @@ def _heights(rows: int, across: int, cores: int) -> Iterator[int]:
 
 
 def kept_bytes(facts: GroupFacts, rows: dict[int, StageRows], width: int) -> float:
-    """Bytes of the rows that stages keep, and of the rows of inputs that are read again."""
+    """Return the bytes of the rows that stages keep, and of input rows that are read again."""
     nodes = facts.model.nodes
     total = sum(float(r.elements(width) * nodes[id].bytes) for id, r in rows.items())
     tall: dict[int, int] = {}
@@ -167,7 +167,7 @@ def kept_bytes(facts: GroupFacts, rows: dict[int, StageRows], width: int) -> flo
 
 
 def _loop_costs(facts: GroupFacts, rows: dict[int, StageRows]) -> list[tuple[tuple[int, ...], float]]:
-    """The stages of each loop, and instructions for a point of all of them; reads across rows come on top."""
+    """Return the stages and instructions per point of each loop; reads across rows cost extra."""
     nodes, found = facts.model.nodes, []
     for ids in _loops(facts, rows):
         r = rows[ids[0]]
@@ -203,7 +203,7 @@ def _features(
 
 
 def _computed(rows: StageRows, tall: int) -> float:
-    """Rows of a stage, in all planes, that a strip of so many rows of the output computes."""
+    """Return the rows of a stage, in all planes, that a strip of a given height computes."""
     return (tall + rows.lead * rows.together) * rows.row_steps / rows.together * rows.planes
 
 
@@ -230,7 +230,7 @@ def _inputs(facts: GroupFacts, rows: dict[int, StageRows]) -> set[int]:
 
 
 def _loaded(facts: GroupFacts, rows: dict[int, StageRows], producer: int, width: int, tall: int) -> float:
-    """Bytes of a function that all strips load together: its points once, and a share of points that two read."""
+    """Return the bytes of a function that all strips load: its points once, and a share of points read twice."""
     node = facts.model.nodes[producer]
     needed = node.needed or facts.box
     x_halo = y_halo = 0
@@ -246,7 +246,7 @@ def _loaded(facts: GroupFacts, rows: dict[int, StageRows], producer: int, width:
 
 
 def _read(facts: GroupFacts, rows: dict[int, StageRows], producer: int) -> float:
-    """Points of a function that all strips read, at most: of functions with many planes each reads few."""
+    """Bound the points of a function that all strips read: each reads few of many planes."""
     read: dict[tuple[AnyIndex, ...], float] = {}
     for id, r in rows.items():
         for at in (a.indices for a in facts.model.nodes[id].hull if a.producer == producer):

@@ -1,4 +1,4 @@
-"""The time of a kernel of strips on a CPU, from its features."""
+"""Predicted time of a strip kernel on a CPU, from its features."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOT_HIDDEN = 0.15
 
 @dataclass(slots=True, kw_only=True)
 class StripFeatures(Features):
-    """Features of a kernel of strips."""
+    """Features of a strip kernel."""
 
     bytes: float
     """From and to main memory, of the whole kernel."""
@@ -44,12 +44,12 @@ class StripFeatures(Features):
         return max(memory, compute) + NOT_HIDDEN * min(memory, compute) + machine.launch_us
 
     def is_balanced(self, machine: Machine) -> bool:
-        """Whether all cores have as many strips, and few, of pictures that stay in the last cache."""
+        """Whether all cores have equally many, few strips of pictures that stay in the last-level cache."""
         each, left = divmod(self.blocks, machine.cores)
         return not left and each <= FEW and machine.keeps(self.bytes)
 
     def times(self, machine: Machine) -> tuple[float, float]:
-        """Microseconds of main memory, and of the arithmetic, each without the other."""
+        """Return the microseconds of main memory and of arithmetic, each without the other."""
         waits = LAST_BALANCED if self.is_balanced(machine) else LAST_STRIPS
         rounds = 1.0 if self.blocks <= 1 else -(-self.blocks // machine.cores) + waits
         compute = rounds * self.instructions / (machine.instructions_per_us / machine.cores)

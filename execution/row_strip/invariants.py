@@ -1,4 +1,4 @@
-"""Hoisting of row invariants: operations without x are computed before the loop over columns.
+"""Hoisting of row invariants: operations independent of x are computed before the loop over columns.
 
 Compilers do that themselves, but for divisions: they keep them where they are, in case nothing runs that would divide,
 and a loop with a division of integers is not vectorised. Divisors of indices are extents of pictures here, which have
@@ -42,7 +42,7 @@ def _may_move(op: Operation) -> bool:
 
 
 def may_fail(op: Operation) -> bool:
-    """Whether an operation of a stage does more than compute a value, or none for some operands."""
+    """Whether an operation of a stage has an effect, or no result for some operands."""
     plain = op.name.startswith(("arith.", "math.")) or isinstance(op, ReadOp | YieldOp)
     return not plain or isinstance(op, _MAY_FAIL)
 

@@ -1,4 +1,4 @@
-"""Loops over columns: stages side by side, neither of which reads the other, share one where they share loads.
+"""Fusion of column loops: independent stages that share loads are computed in one loop.
 
 So the two gradients of a picture are computed of the same values around a point, each of which is loaded once.
 """
@@ -30,7 +30,7 @@ def loops(model: PipelineModel, rows: Mapping[int, StageRows], output: int) -> l
 def _beside(
     model: PipelineModel, rows: Mapping[int, StageRows], found: Sequence[tuple[int, ...]], id: int
 ) -> int | None:
-    """The loop that a stage may join; None if it needs one of its own."""
+    """Return the loop that a stage may join; None if it needs its own."""
     nodes, producers = model.nodes, set(model.producers(id))
     for at in reversed(range(len(found))):
         if producers.intersection(found[at]):
@@ -51,14 +51,14 @@ def _side_by_side(node: Node) -> bool:
 
 
 def _alike(nodes: Sequence[Node], rows: Mapping[int, StageRows], a: int, b: int) -> bool:
-    """Whether two stages have the same rows, columns and planes, and numbers of one width."""
+    """Whether two stages have equal rows, columns and planes, and numbers of one width."""
     facts = [(r.follow, r.columns, r.first, r.last, r.deep) for r in (rows[a], rows[b])]
     of_planes = [(set(nodes[id].element_bytes), planes_at_once(nodes[id], rows[id])) for id in (a, b)]
     return facts[0] == facts[1] and of_planes[0] == of_planes[1]
 
 
 def loads(nodes: Sequence[Node], ids: Collection[int], together: int) -> float:
-    """Loads of a point of some stages in one loop, if so many rows are computed in it."""
+    """Count the loads per point of stages in one loop over several rows."""
     found = set()
     for id in ids:
         for producer, offsets in nodes[id].offsets.items():

@@ -1,4 +1,4 @@
-"""The door of `row_strip`: strips of rows on a CPU, of which a few rows of every stage are kept, each computed once."""
+"""The execution model `row_strip`: strips of rows on a CPU, in which each row of a stage is computed once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class RowStrip(TiledModel):
-    """A thread goes down a strip of the output row by row; stages have rolling rows."""
+    """A thread computes a strip of the output row by row; stages keep rolling rows."""
 
     name = "row_strip"
     schedule = StripSchedule
@@ -99,7 +99,7 @@ class RowStrip(TiledModel):
         return Code(sum(n for n, _ in parts), max(parts)[1])
 
     def smaller(self, group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
-        """Half the columns."""
+        """Halve the columns."""
         schedule = StripSchedule.expect(group.schedule)
         columns, *rest = schedule.tile_sizes
         return schedule.changed(tile=[columns // 2, *rest]) if columns > 1 else None

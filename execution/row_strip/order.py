@@ -1,4 +1,4 @@
-"""The operations of a row's loop in an order in which few values are alive at a time.
+"""Scheduling of a row loop's operations for few live values.
 
 Compilers for x86 keep the order that they are given until registers are assigned, and what finds no register goes
 through memory. Only loops that need more than there are get another order, found greedily: next comes what ends most
@@ -36,7 +36,7 @@ def order_for_registers(block: Block) -> None:
 
 
 def most_alive(ops: Sequence[Operation]) -> int:
-    """Most results of these alive at a time; results that are used elsewhere are alive to the end."""
+    """Return the maximal number of live results; results used elsewhere are live to the end."""
     inside = set(ops)
     left = {op: _uses(op, inside) for op in ops}
     alive = most = 0
@@ -48,7 +48,7 @@ def most_alive(ops: Sequence[Operation]) -> int:
 
 
 def _parts(ops: Sequence[Operation]) -> tuple[list[Operation], list[Operation], list[Operation]] | None:
-    """Cut operations into addresses, values and stores; None if the order matters otherwise, or all is too long."""
+    """Split operations into addresses, values and stores; None if other order matters, or there are too many."""
     if len(ops) > LONGEST:
         return None
     first: list[Operation] = []
@@ -75,13 +75,13 @@ def _is_address(op: Operation) -> bool:
 
 
 def _uses(op: Operation, inside: set[Operation]) -> int:
-    """Operations inside that use the result, and one more if any outside do."""
+    """Count the inside uses of a result, plus one if it is used outside."""
     users = {use.operation for use in op.results[0].uses}
     return len(users & inside) + (not users <= inside)
 
 
 def _ended(op: Operation, inside: set[Operation], left: dict[Operation, int]) -> list[bool]:
-    """Find the operands whose lives `op` ends, and its own if nothing uses it; counts down their uses that are left."""
+    """Return the operands that die at `op`, and its result if unused; counts down the remaining uses."""
     found = [left[op] == 0]
     for owner in {value.owner for value in op.operands}:
         if owner in inside:
@@ -92,7 +92,7 @@ def _ended(op: Operation, inside: set[Operation], left: dict[Operation, int]) ->
 
 
 class _Order:
-    """A greedy order of operations that depend on nothing but one another and values that stand before all of them."""
+    """A greedy order of operations that depend only on one another and on earlier values."""
 
     def __init__(self, ops: Sequence[Operation]):
         self.place = {op: i for i, op in enumerate(ops)}
@@ -134,7 +134,7 @@ class _Order:
 
 
 def _reorder(block: Block, ops: Sequence[Operation], computed: set[Operation]) -> None:
-    """Move the operations; a value that waits longer than to the next of them is computed where it stands."""
+    """Move the operations; a value not used by the next one is computed where it is needed."""
     last = block.last_op
     assert last is not None
     for op in ops:

@@ -1,4 +1,4 @@
-"""The plan of a strip's kernel."""
+"""The kernel plan of a strip."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tilefuse.lowering.reads import TileContext
 
 
 class StripPlan(KernelPlan):
-    """Plan of a strip: its loops end where the picture does, so all strips have one body."""
+    """Kernel plan of a strip: its loops end with the picture, so all strips share one body."""
 
     def __init__(self, group: GroupOp, model: PipelineModel):
         super().__init__(group, model)

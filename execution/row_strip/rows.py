@@ -1,4 +1,4 @@
-"""Rolling rows: which row of each stage is computed with a row of the output, and how many are kept.
+"""Rolling rows: the row of each stage that is computed with an output row, and the number of rows kept.
 
 With row t of the output stage s computes its row t + last, the last of the rows that the output's row needs of it. Its
 readers have got no further than their own, so of the stage no more is kept than lies between the first row that a
@@ -23,7 +23,7 @@ from tilefuse.execution.facts import GroupFacts
 
 @dataclass(frozen=True)
 class StageRows:
-    """The rows of one stage, in coordinates relative to the strip's first column and the output's present row."""
+    """The rows of one stage, relative to the strip's first column and the current output row."""
 
     follow: tuple[Follow, ...]
     columns: Span
@@ -45,12 +45,12 @@ class StageRows:
 
     @cached_property
     def column_steps(self) -> int:
-        """Columns for each of the output's."""
+        """Columns per output column."""
         return _steps(self.follow[0])
 
     @cached_property
     def row_steps(self) -> int:
-        """Rows that are computed with each of the output's."""
+        """Rows that are computed with each output row."""
         return _steps(self.follow[1]) * self.together
 
     @property
@@ -60,21 +60,21 @@ class StageRows:
 
     @cached_property
     def lead(self) -> int:
-        """Rows of the output before the first with which a row is computed."""
+        """Output rows by which the stage starts before the first."""
         return (self.last - self.first) // self.row_steps
 
     @cached_property
     def planes(self) -> int:
-        """Rows of x that lie at one y."""
+        """Number of planes: rows of x at one y."""
         return math.prod(high - low + 1 for low, high in self.deep)
 
     def pitch(self, width: int) -> int:
-        """Elements from row to row in x, for `width` columns of the output."""
+        """Return the elements from row to row, for `width` output columns."""
         elements = (width - 1) * self.column_steps + self.columns[1] - self.columns[0] + 1 + self.spare
         return -(-elements // self.lanes) * self.lanes
 
     def elements(self, width: int) -> int:
-        """Elements that are kept."""
+        """Return the number of kept elements."""
         return self.kept * self.planes * self.pitch(width)
 
 
@@ -85,7 +85,7 @@ IN_COMMON = 0.5
 
 
 def planes_at_once(node: Node, rows: StageRows) -> list[tuple[int, ...]]:
-    """The planes of a stage, if they are few and have most of their work in common; else none.
+    """Return the planes of a stage if they are few and share most of their work; else none.
 
     Reads across rows leave no room in the first cache for lines of other planes.
     """
@@ -97,13 +97,13 @@ def planes_at_once(node: Node, rows: StageRows) -> list[tuple[int, ...]]:
 
 
 def instructions_of_plane(node: Node, rows: StageRows) -> float:
-    """Instructions of a point of one plane; instructions common to all planes in one loop are done once."""
+    """Return the instructions per point of one plane; instructions common to all planes of a loop count once."""
     count = len(planes_at_once(node, rows)) or 1
     return node.instructions - node.shared_instructions * (count - 1) / count
 
 
 def why_not_rolling(facts: GroupFacts) -> str | None:
-    """Why rows cannot be kept; None if they can. Raises NotFusable for an illegal group."""
+    """Explain why rows cannot be kept; None if they can. Raises NotFusable for an illegal group."""
     if facts.rank < 2:
         return "a strip is of rows, and the output has none"
     for id, follow in facts.follow.items():
@@ -135,7 +135,7 @@ def _steps(follow: Follow) -> int:
 def rolling_rows(
     facts: GroupFacts, deep: Sequence[int], together: int = 1, vector_bytes: int = 0
 ) -> dict[int, StageRows]:
-    """The rows of every member; `deep`: sizes of the tile from the third dimension on. See `StripSchedule`."""
+    """Compute the rows of every member; `deep`: tile sizes from the third dimension on. See `StripSchedule`."""
     model, output = facts.model, facts.output
     region = regions(model, list(facts.members), output, (1, together, *deep), facts.follow)
     newest = {id: r.spans[1][1] - _steps(r.follow[1]) * together + 1 for id, r in region.items()}
@@ -152,7 +152,7 @@ def rolling_rows(
 
 
 def _oldest(model: PipelineModel, id: int, newest: Mapping[int, int]) -> int:
-    """The first row of a stage that any reader reads while it computes its own rows, from `newest` on."""
+    """Return the first row of a stage that a reader needs for its own rows, from `newest` on."""
     rows = []
     for reader in model.consumers(id):
         if reader not in newest:

@@ -1,4 +1,4 @@
-"""The schedule of a recurrence whose lines run at once."""
+"""The schedule attribute of a recurrence whose lines run concurrently."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ScanSchedule(ScheduleAttr):
 
     @property
     def lines(self) -> tuple[int, ...]:
-        """Threads with lines of their own, per line coordinate."""
+        """Threads with separate lines, per line coordinate."""
         return self.numbers("threads")
 
     @property
@@ -54,37 +54,37 @@ class ScanSchedule(ScheduleAttr):
 
     @property
     def side_by_side(self) -> int:
-        """Lines of a block along the first line coordinate, each a thread's or several threads'."""
+        """Adjacent lines of a block along the first line coordinate, each by one or several threads."""
         return self.lines[0] if self.lines else 1
 
     @property
     def width(self) -> int:
-        """Lines of a thread."""
+        """Lines per thread."""
         return self.number("width")
 
     @property
     def unroll(self) -> int:
-        """Steps that are written out."""
+        """Unrolled steps."""
         return self.number("unroll")
 
     @property
     def slice(self) -> int:
-        """Steps whose inputs are staged at once; 0 if they are not."""
+        """Steps whose inputs are staged together; 0 without staging."""
         return self.number("slice")
 
     @property
     def stores_slices(self) -> bool:
-        """Whether a thread takes lines together and stores a slice of their steps at once, along rows."""
+        """Whether a thread takes several lines and stores a slice of their steps at once, along rows."""
         return self.slice > 0 and self.width > 1
 
     @property
     def buffers(self) -> int:
-        """Slices in shared memory at a time."""
+        """Number of slices in shared memory."""
         return self.number("buffers")
 
     @property
     def chunk(self) -> int:
-        """Steps of a thread, where blocks share out a line; else 0."""
+        """Steps of a thread if blocks share a line; else 0."""
         return self.number("chunk")
 
     @property
@@ -94,7 +94,7 @@ class ScanSchedule(ScheduleAttr):
 
     @property
     def steps_of_block(self) -> int:
-        """Steps of a block that has a chunk of a line."""
+        """Steps of a block's chunk of a line."""
         return self.chunk * self.number("rows")
 
     @property

@@ -1,4 +1,4 @@
-"""The kernel of a recurrence whose lines blocks share out: each has a chunk, and asks the blocks before for their sums.
+"""Emission of a recurrence with lines shared by blocks: each scans a chunk, and waits for the sums of earlier chunks.
 
     chunk = the next one of its lines, in the order in which blocks begin
     each thread loads some steps that follow one another, and joins them: of lines across memory lanes have a line each,
@@ -58,7 +58,7 @@ def chunked_scan_kernel(group: GroupOp) -> func.FuncOp:
 
 
 def chunk_counts(group: GroupOp, box: Sequence[tuple[int, int]]) -> tuple[list[int], int]:
-    """(blocks with lines per coordinate of these, chunks of each line) of a box of the update.
+    """Return (blocks per line coordinate, chunks of each line) of a box of the update.
 
     There may be fewer steps, or more where a part is needed.
     """
@@ -68,7 +68,7 @@ def chunk_counts(group: GroupOp, box: Sequence[tuple[int, int]]) -> tuple[list[i
 
 
 def chunk_workspaces(group: GroupOp) -> Sequence[Workspace]:
-    """The sums of all chunks, and the tickets."""
+    """Return the workspaces: the sums of all chunks, and tickets."""
 
     assert group.update is not None
     found = _running_sum(group).recurrence
@@ -101,14 +101,14 @@ def chunk_workspaces(group: GroupOp) -> Sequence[Workspace]:
 
 
 def chunk_shared_bytes(schedule: ScanSchedule, bytes: int, is_along_rows: bool) -> int:
-    """Shared memory of a block, whose elements have so many bytes and whose lines may lie along the rows of memory."""
+    """Return the shared memory of a block, by element size and direction of lines."""
     points = _place(schedule.steps_of_block - 1) + 1 if is_along_rows else 0
     sizes = (bytes * points, *[bytes * schedule.side_by_side * schedule.number("rows")] * 2, 4)
     return sum(-(-n // 8) * 8 for n in sizes)
 
 
 def chunk_bytes(group: GroupOp) -> int:
-    """Shared memory of a block of a group whose schedule has a chunk."""
+    """Return the shared memory of a block of a group whose schedule has a chunk."""
     found = _running_sum(group).recurrence
     return chunk_shared_bytes(ScanSchedule.expect(group.schedule), _bytes(group), found.dim == 0)
 
@@ -126,12 +126,12 @@ def _bytes(group: GroupOp) -> int:
 
 
 def _words(bytes: int) -> int:
-    """Words with a flag each that hold an element."""
+    """Return the number of flagged words that hold an element."""
     return max(1, bytes // 4)
 
 
 def _place(step: int) -> int:
-    """The index of a chunk's step in shared memory: so that neither neighbours nor threads meet in a bank."""
+    """Return the shared-memory index of a chunk's step, without bank conflicts of neighbours or threads."""
     return step + step // 32
 
 
@@ -181,7 +181,7 @@ class _Chunks(ScanKernel):
             self.block = e.add(e.mul(self.block, e.ceildiv(extent, size)), e.div_rem(offset, size)[0])
 
     def _chunks(self) -> None:
-        """Take one chunk after the other: of lines of which a part is needed there are fewer blocks than chunks."""
+        """Process one chunk after the other: partly needed lines have fewer blocks than chunks."""
         e = self.e
         count = e.max(e.ceildiv(e.max(self.steps, 0), self.schedule.steps_of_block), 1)
 
@@ -203,7 +203,7 @@ class _Chunks(ScanKernel):
 
     @contextmanager
     def _thread(self) -> Iterator[tuple[Num, Num]]:
-        """Open the loops over threads: the lane, which has the line, and the row, which has steps of it."""
+        """Open the loops over threads: the lane has a line, the row some of its steps."""
         with ExitStack() as open_scopes:
             first, second = self.thread_loops(2, open_scopes)[:2]
             yield (first, second) if self.lanes > 1 else (0, first)
@@ -215,14 +215,14 @@ class _Chunks(ScanKernel):
             yield
 
     def _line_of(self, lane: Num) -> dict[SSAValue, Num]:
-        """The line of a lane; the last one for lanes beyond it."""
+        """Return the line of a lane; the last one for excess lanes."""
         if self.lanes == 1:
             return self.where
         first = self.recurrence.lines[0].coordinate
         return self.where | {first: self.e.add(self.where[first], self.e.min(lane, self.e.sub(self.rest, 1)))}
 
     def _place_of(self, lane: Num, row: Num) -> Num:
-        """The index of a thread's values among all threads'."""
+        """Return the index of a thread's values among all threads'."""
         return self.e.add(self.e.mul(row, self.lanes), lane)
 
     def _barrier(self) -> None:
@@ -247,13 +247,13 @@ class _Chunks(ScanKernel):
         self._barrier()
 
     def _own(self) -> tuple[Num, Num]:
-        """The number of the block's chunk, and its first step."""
+        """Return the number of the block's chunk, and its first step."""
         e = self.e
         number = e.op(arith.IndexCastOp(e.load(self.number, [0]), INDEX))
         return number, e.mul(number, self.schedule.steps_of_block)
 
     def _load_side_by_side(self) -> None:
-        """Put the terms of the chunk side by side into shared memory."""
+        """Store the terms of the chunk contiguously in shared memory."""
         e = self.e
         with self._thread() as (_, row), e.loop(self.each, "i", unroll=True) as i:
             step = e.add(e.mul(i, self.threads), row)
@@ -261,7 +261,7 @@ class _Chunks(ScanKernel):
         self._barrier()
 
     def _term_or_nothing(self, step: Num, line: dict[SSAValue, Num]) -> SSAValue:
-        """The term of a step of the chunk; nothing beyond the last one."""
+        """Return the term of a step of the chunk; the neutral value beyond the last one."""
         e = self.e
         at = e.add(self._own()[1], step)
         term = e.alloca([1], self.type, PRIVATE, "term")
@@ -276,7 +276,7 @@ class _Chunks(ScanKernel):
         return SharedBody(self).value_at(self.sum.term, where, lambda read: self._standing_at(read, where))
 
     def _standing_at(self, read: ReadOp, where: dict[SSAValue, Num]) -> SSAValue | None:
-        """The value of a read of the function where the step then writes; None of the step before."""
+        """Return the old value where the step writes; None for reads of the step before."""
         return self._read_old(read, where) if self.recurrence.back[read] == 0 else None
 
     def _in_shared(self, step: Num) -> Num:
@@ -289,7 +289,7 @@ class _Chunks(ScanKernel):
         return self.e.add(self.e.mul(row, self.each), i)
 
     def _join_threads(self) -> tuple[SSAValue, SSAValue]:
-        """Join each thread's steps, then the sums of threads before it: arrays with these sums, and for other use."""
+        """Combine each thread's steps, then the sums of earlier threads; return arrays of these sums."""
         e = self.e
         here, there = self.totals
         with self._thread() as (lane, row):
@@ -316,7 +316,7 @@ class _Chunks(ScanKernel):
         return here, there
 
     def _join_chunks_before(self, inclusive: SSAValue, others: SSAValue) -> None:
-        """Publish the total of the chunk, and join the totals of all chunks before it, in `others`."""
+        """Publish the chunk's total, and combine the totals of all earlier chunks in `others`."""
         e, sums, ends, last = self.e, self.workspaces[SUMS], self.workspaces[ENDS], self.threads - 1
         with self._thread() as (lane, row):
             number, _ = self._own()
@@ -348,13 +348,13 @@ class _Chunks(ScanKernel):
                 self._leave(self._join(e.load(others, [lane]), whole), ends, window, lane)
 
     def _word(self, there: SSAValue, place: Num, lane: Num, word: int) -> list[SSAValue]:
-        """The index of a word of a line's value: lines lie side by side."""
+        """Return the index of a word of a line's value: lines are interleaved."""
         e = self.e
         line = e.add(e.mul(self.block, self.lanes), lane)
         return [e.value(e.add(e.mul(place, self.words), word)), e.value(line)]
 
     def _leave(self, value: SSAValue, there: SSAValue, place: Num, lane: Num) -> None:
-        """Write a value of the line for other blocks, each 32 bits of it with the flag above them, at once."""
+        """Publish a value of the line to other blocks, 32 bits at a time, each with a flag above, atomically."""
         e = self.e
         flag, shift = (e.op(arith.ConstantOp(IntegerAttr(n, i64))) for n in (1 << 32, 32))
         bits = self._as_bits(value)
@@ -366,7 +366,7 @@ class _Chunks(ScanKernel):
                 bits = e.op(arith.ShRUIOp(bits, shift))
 
     def _wait(self, there: SSAValue, place: Num, lane: Num) -> SSAValue:
-        """Read a value of the line, when its flags are there."""
+        """Wait for a value of the line: its flags; return it."""
         e = self.e
         shift = e.op(arith.ConstantOp(IntegerAttr(32, i64)))
         low, *high = (self._wait_for(there, self._word(there, place, lane, word)) for word in range(self.words))
@@ -389,7 +389,7 @@ class _Chunks(ScanKernel):
         return e.op(arith.TruncIOp(e.load(found, [0]), i32))
 
     def _as_bits(self, value: SSAValue) -> SSAValue:
-        """The bits of an element: 32, or 64 where it has so many."""
+        """Convert an element to its bits: 32, or 64 if it has as many."""
         e = self.e
         if isinstance(self.type, IntegerType):
             return value if self.type in (i32, i64) else e.op(arith.ExtUIOp(value, i32))
@@ -406,7 +406,7 @@ class _Chunks(ScanKernel):
         return e.op(arith.TruncFOp(e.op(arith.BitcastOp(bits, f32)), self.type))
 
     def _finish(self, inclusive: SSAValue, others: SSAValue) -> None:
-        """Join the sums before each thread to its steps, and store them as they were loaded."""
+        """Combine the sums before each thread with its steps, and store them as they were loaded."""
         e = self.e
         with self._thread() as (lane, row):
             line = self._line_of(lane)
@@ -436,13 +436,13 @@ class _Chunks(ScanKernel):
                     self._store(self._at(line, at), [self._kept_or_shared(step, i)])
 
     def _kept_or_shared(self, step: Num, i: Num) -> SSAValue:
-        """The result of a step of the chunk, which is step `i` of its thread where lanes have lines."""
+        """Return the result of a step of the chunk, step `i` of its thread where lanes have lines."""
         if self.is_along_rows:
             return self.e.load(self.points, [self._in_shared(step)])
         return self.e.load(self.kept, [i])
 
     def _first(self, line: dict[SSAValue, Num]) -> SSAValue:
-        """The value of a line before the first step, which no step writes."""
+        """Return the value of a line before the first step, which no step writes."""
         e, buffer = self.e, self.old(0)
         index = self._position(0, line | {self.recurrence.along: e.sub(self.low, 1)})
         axis = len(index) - 1 - self.recurrence.dim

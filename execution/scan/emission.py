@@ -1,4 +1,4 @@
-"""The kernel of a recurrence: a thread goes along its line in order, and keeps the last steps' results.
+"""Emission of a recurrence: a thread scans its line in order, with the last steps' results in registers.
 
 The inputs of several steps are loaded before the first of them is computed, so that a line waits for memory once for
 all of them. Results are those of the definition to the bit.
@@ -35,7 +35,7 @@ def scan_kernel(group: GroupOp) -> func.FuncOp:
 
 
 class ScanKernel(UpdateFunction):
-    """The kernel while it is emitted."""
+    """A recurrence's kernel during emission."""
 
     def __init__(self, group: GroupOp, workspaces: Sequence[Workspace] = ()):
         super().__init__(group, workspaces)
@@ -134,7 +134,7 @@ class ScanKernel(UpdateFunction):
         return offsets
 
     def _span(self, line: Line) -> tuple[Num, Num]:
-        """The first line along a coordinate, and the number of lines."""
+        """Return the first line along a coordinate, and the number of lines."""
         if line.is_pure:
             return self.out.mins[line.dim], self.out.extent(line.dim, self.e)
         dimension = next(d for d in self.op.domain if d.coordinate is line.coordinate)
@@ -169,7 +169,7 @@ class ScanKernel(UpdateFunction):
                 steps(k, 1)
 
     def _rows_together(self, where: _Where, rest: Num) -> None:
-        """Lines along x, one step of all after the other: they are written out, so that none waits for another."""
+        """Emit several lines along x step by step, unrolled, so that their latencies overlap."""
         e, width = self.e, self.schedule.width
 
         def one_by_one() -> None:
@@ -192,7 +192,7 @@ class ScanKernel(UpdateFunction):
                 self._steps([self._at(line, k)], kept, [i])
 
     def _lines_together(self, where: _Where, rest: Num) -> None:
-        """Lines side by side, one step of all after the other: a loop over them that vectors may run."""
+        """Emit adjacent lines step by step, in a vectorisable loop over them."""
         kept, count = self._kept_of_lanes(where, rest)
         with (
             self.e.loop(self.steps, identifier(self.recurrence.along.name_hint or "r")) as k,
@@ -221,12 +221,12 @@ class ScanKernel(UpdateFunction):
         return where | {self.recurrence.along: self.e.add(self.low, k)}
 
     def _kept(self, *shape: int) -> list[SSAValue]:
-        """The values of the last steps, per function: the last step first."""
+        """Allocate the values of the last steps, per function: the last step first."""
         types = (self.old(n).memref.type for n in range(len(self.op.olds)))
         return [self.e.alloca(shape, type.element_type, PRIVATE, "kept") for type in types]  # type: ignore[attr-defined]
 
     def _keep_old(self, kept: Sequence[SSAValue], where: _Where, back: int, place: Sequence[Num]) -> None:
-        """Keep the value that stood before the first step where a step `back + 1` before it would have written."""
+        """Keep the old value at a place that the step `back + 1` before the first would have written."""
         e = self.e
         at = where | {self.recurrence.along: e.sub(self.low, back + 1)}
         for number, of in enumerate(kept):
@@ -238,7 +238,7 @@ class ScanKernel(UpdateFunction):
             e.store(e.load(buffer.memref, index), of, place)
 
     def _steps(self, points: Sequence[_Where], kept: Sequence[SSAValue], lane: list[Num]) -> None:
-        """Steps one after the other, all of whose inputs are loaded first."""
+        """Emit consecutive steps, after loads of all inputs."""
         e, depth = self.e, self.recurrence.depth
         body = SharedBody(self)
         old: list[dict[ReadOp, SSAValue]] = []
@@ -295,7 +295,7 @@ class ScanKernel(UpdateFunction):
             self._store_others(where | {first: e.add(where[first], i) for first in firsts})
 
     def _store_others(self, line: _Where) -> None:
-        """Store the results of the points of a line that no step writes: they stay as they were."""
+        """Store the results of a line's points that no step writes: their old values."""
         e, along, dim = self.e, self.recurrence.along, self.recurrence.dim
         ends = Ends(self)
         first, last = (ends.position(line | {along: e.add(self.low, k)}) for k in (0, e.sub(e.max(self.steps, 0), 1)))
@@ -311,13 +311,13 @@ class ScanKernel(UpdateFunction):
                 inner.store_at(position, [e.load(old.memref, old.index(position, e)) for old in olds])
 
     def _standing(self, number: int, where: _Where) -> SSAValue | None:
-        """Load the old value where a step writes, if it is needed."""
+        """Load the old value where a step writes, if needed."""
         if self.op.combiners[number] == SET and self.op.write_op.predicate is None:
             return None
         return self.e.load(self.old(number).memref, self._position(number, where))
 
     def _read_old(self, read: ReadOp, where: _Where) -> SSAValue:
-        """Load a value of the update itself where no step has written yet."""
+        """Load a value of the update itself that no step has written yet."""
         buffer = self.old(self.op.currents.index(read.source))  # type: ignore[arg-type]
         return self.e.load(buffer.memref, buffer.index(self._indices(read, where), self.e))
 

@@ -1,4 +1,4 @@
-"""Features of a recurrence: chains of steps, of which each waits for the one before."""
+"""Features of a recurrence: chains of dependent steps."""
 
 from __future__ import annotations
 
@@ -103,6 +103,6 @@ class ScanFeatures(Roofline):
 
 @dataclass(frozen=True)
 class ScanCandidate(Candidate):
-    """A candidate, with its schedule if it stages the operands of lines."""
+    """A candidate, with its schedule if it stages operands."""
 
     staged: ScanSchedule | None = None

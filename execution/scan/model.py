@@ -60,7 +60,7 @@ MOST_WRITTEN = 600
 
 
 class _Shape(NamedTuple):
-    """Threads of a block, the lines that each has side by side, and the steps that are written out."""
+    """Threads of a block, adjacent lines per thread, and unrolled steps."""
 
     threads: tuple[int, ...]
     width: int = 1
@@ -128,7 +128,7 @@ class Scan(ExecutionModel):
             yield from self._chunks(facts, machine, found)
 
     def _chunks(self, facts: GroupFacts, machine: Machine, found: Recurrence) -> Iterator[Candidate]:
-        """Schedules whose blocks share out lines; of lines across memory each has some side by side."""
+        """Return the schedules whose blocks share lines; across memory, each block has several adjacent lines."""
         from tilefuse.execution.scan.chunks import chunk_shared_bytes
 
         if 0 in (*facts.update_work.pure, *facts.update_work.domain):
@@ -141,7 +141,7 @@ class Scan(ExecutionModel):
                 yield self._candidate(facts, machine, found, _Shape(threads), schedule)
 
     def _staged(self, facts: GroupFacts, machine: Machine, found: Recurrence) -> Iterator[Candidate]:
-        """Schedules whose blocks put the operands of lines into shared memory."""
+        """Return the schedules whose blocks stage the operands of lines in shared memory."""
         from tilefuse.execution.scan.staged import scan_shared_bytes
 
         update = facts.update.update
@@ -154,7 +154,7 @@ class Scan(ExecutionModel):
                 yield self._candidate(facts, machine, found, _Shape(threads, unroll=unroll), schedule)
 
     def _has_adjacent_lines(self, found: Recurrence) -> bool:
-        """Whether several lines of a thread are rows, or lie side by side."""
+        """Whether a thread's lines are rows, or adjacent in memory."""
         return bool(found.lines) and (found.dim == 0 or found.lines[0].dim == 0)
 
     def _candidate(
@@ -237,7 +237,7 @@ class Scan(ExecutionModel):
             raise NotFusable(f"there are {len(found.lines)} line coordinates, but threads along {len(threads)}")
 
     def _why_no_chunks(self, facts: GroupFacts) -> str | None:
-        """Why blocks cannot share out the lines, in one sentence; None if they can."""
+        """Explain in one sentence why blocks cannot share lines; None if they can."""
         from tilefuse.analysis.running_sums import running_sum
 
         found = running_sum(facts.update)
@@ -326,7 +326,7 @@ class Scan(ExecutionModel):
 
 
 def _cpu_width(facts: GroupFacts, found: Recurrence) -> int:
-    """Lines that a thread of a CPU takes together."""
+    """Return the lines that a CPU thread takes together."""
     from tilefuse.execution.scan.staged import is_along_rows
 
     if found.dim == 0:
@@ -335,7 +335,7 @@ def _cpu_width(facts: GroupFacts, found: Recurrence) -> int:
 
 
 def exact(update: UpdateOp) -> bool:
-    """Whether terms of a running sum have the same bits in any order: of integers, and for minima and maxima."""
+    """Whether a running sum has equal bits in any order: true of integers, minima and maxima."""
     from xdsl.dialects.builtin import IntegerType
 
     from tilefuse.analysis.running_sums import RunningSum, running_sum
@@ -367,7 +367,7 @@ def _chunk_counts(machine: Machine, schedule: ScanSchedule | None, steps: int, f
 
 
 def _shared_bytes(group: GroupOp) -> int:
-    """Shared memory of a block."""
+    """Return the shared memory of a block."""
     from tilefuse.analysis.recurrence import Recurrence, recurrence
     from tilefuse.analysis.updates import UpdateFacts
     from tilefuse.execution.scan.staged import scan_shared_bytes

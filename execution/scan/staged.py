@@ -1,4 +1,4 @@
-"""The kernel of a recurrence whose blocks stage operands of lines in shared memory, a slice of the steps at a time.
+"""Emission of a recurrence that stages operands in shared memory, a slice of the steps at a time.
 
     slices 0..buffers - 2 are on their way
     for each slice of the steps:
@@ -42,7 +42,7 @@ def staged_scan_kernel(group: GroupOp) -> func.FuncOp:
 
 
 def scan_operands(update: UpdateOp, found: Recurrence, schedule: ScanSchedule) -> list[Operand]:
-    """List the operands that lines read, but for results of the steps just before."""
+    """List the operands that lines read, except results of the steps just before."""
     sizes = {found.lines[0].coordinate: schedule.lines[0], found.along: schedule.slice}
     own = [read for read, back in found.back.items() if back <= 0]
     predicated = update.write_op.predicate is not None
@@ -51,19 +51,19 @@ def scan_operands(update: UpdateOp, found: Recurrence, schedule: ScanSchedule) -
 
 
 def is_turned(found: Recurrence, turn: Sequence[int]) -> bool:
-    """Whether lines lie along the rows of the stored functions, so that their results go by way of shared memory."""
+    """Whether lines run along the rows of the stored functions, so that results pass through shared memory."""
     return turn[found.dim] == 0
 
 
 def is_along_rows(update: UpdateOp, found: Recurrence, turn: Sequence[int]) -> bool:
-    """Whether lines go along the rows of functions that they write or read."""
+    """Whether lines run along the rows of functions that they write or read."""
     first = found.lines[0].coordinate if found.lines else None
     along = [o.axes[0].terms for o in staged_operands(update, {}, 0)]
     return is_turned(found, turn) or any(found.along in terms and first not in terms for terms in along)
 
 
 def scan_shared_bytes(update: UpdateOp, found: Recurrence, turn: Sequence[int], schedule: ScanSchedule) -> int:
-    """Shared memory of a block."""
+    """Return the shared memory of a block."""
     if not schedule.slice or schedule.stores_slices:
         return 0
     each = [o.elements * o.bytes * schedule.buffers for o in scan_operands(update, found, schedule)]
@@ -201,7 +201,7 @@ class _StagedScan(ScanKernel):
         )
 
     def _go(self, number: Num, thread: Num) -> None:
-        """Go along the line of a thread, through a slice."""
+        """Scan the line of a thread through a slice."""
         e, unroll = self.e, self.schedule.unroll
         start, steps, is_full = self._steps_of(number)
         buffer, where = e.div_rem(number, self.schedule.buffers)[1], self._line_of(thread)
@@ -225,7 +225,7 @@ class _StagedScan(ScanKernel):
             e.choose(is_full, full_store, part)
 
     def _steps_in(self, body: StagedBody, where: Mapping[SSAValue, Num], thread: Num, k: Num, count: int) -> None:
-        """Take `count` steps from step `k` of a slice on, all of whose inputs are loaded first."""
+        """Emit `count` steps from step `k` of a slice, after loads of all inputs."""
         e, along = self.e, self.recurrence.along
         last = [[e.load(of, [back]) for back in range(self.recurrence.depth)] for of in self.kept]
         points = []
@@ -243,7 +243,7 @@ class _StagedScan(ScanKernel):
                 e.store(value, of, [back])
 
     def _step(self, body: StagedBody, at: _Where, last: list[list[SSAValue]], place: Sequence[Num]) -> None:
-        """Take one step; `last` has the results of steps before it, and gets its own. `place`: of its result."""
+        """Emit one step; `last` has the results of earlier steps, and receives its own. `place`: of its result."""
         e = self.e
 
         def own(read: ReadOp) -> SSAValue:
@@ -272,7 +272,7 @@ class _StagedScan(ScanKernel):
             last[number] = [value, *last[number][:-1]]
 
     def _store_results(self, number: Num, thread: Num) -> None:
-        """Store the results of the block's lines in a slice: neighbours in a row by neighbouring threads."""
+        """Store the results of the block's lines in a slice: adjacent threads store adjacent elements."""
         e, size, along, first = self.e, self.schedule.slice, self.recurrence.along, self.first.coordinate
         start, steps, _ = self._steps_of(number)
         with e.loop(self.width * size, "item", start=thread, step=self.threads, unroll=8) as item:

@@ -1,4 +1,4 @@
-"""The kernel of a recurrence on a CPU whose lines are stored along rows, as of a filter whose output is transposed.
+"""Emission of a recurrence on a CPU whose lines are stored along rows, as in a filter with transposed output.
 
     for each slice of the steps, from a multiple of its size along a row of the output to the next:
       for each step: the results of all lines of the thread, side by side, go into an array
@@ -35,18 +35,18 @@ def turned_scan_kernel(group: GroupOp) -> func.FuncOp:
 
 
 def is_stored_along_rows(found: Recurrence, turn: Sequence[int]) -> bool:
-    """Whether lines that lie side by side where they are computed are rows of the stored functions."""
+    """Whether lines that are adjacent when computed are rows of the stored functions."""
     return bool(found.lines) and found.lines[0].dim == 0 and is_turned(found, turn)
 
 
 def turned_scan_bytes(update: UpdateOp, schedule: ScanSchedule) -> int:
-    """Bytes of the arrays of a thread."""
+    """Return the bytes of a thread's arrays."""
     each = (element_bytes(old.type.element) for old in update.olds)  # type: ignore[attr-defined]
     return prod(_shape(schedule)) * sum(each)
 
 
 def _shape(schedule: ScanSchedule) -> tuple[int, int]:
-    """Extents of an array: its rows lie apart by no power of two, so that columns do not share few sets of a cache."""
+    """Return the extents of an array, with a row pitch that avoids cache-set conflicts of columns."""
     return schedule.slice, schedule.width + 1
 
 

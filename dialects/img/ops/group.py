@@ -182,12 +182,12 @@ class GroupOp(IRDLOperation):
 
     @property
     def tiled(self) -> list[StageOp]:
-        """The stages that a tile computes, producers first: the steps of an update, if it has some, or all."""
+        """The stages that a tile computes, producers first: the steps of an update if it has any, else all."""
         return self.stages if self.update is None else self.steps
 
     @property
     def output(self) -> Definition:
-        """The update, or the stage that the schedule tiles: the anchor, also where it gives the terms of an update."""
+        """The scheduled operation: the update, or the anchor stage, even if this gives an update's terms."""
         return self.anchor if self.update is None or self.steps else self.update
 
     @property
@@ -368,7 +368,7 @@ def reads_of_thread(op: Operation, stage: StageOp, term: StageOp) -> bool:
 
 
 def turn_of(op: Operation, stage: StageOp) -> tuple[int, ...] | None:
-    """The dimension of a stage that each index of a read in its body is, where these are all dimensions; else None."""
+    """Return the stage dimension that each index of a read is, if all indices are dimensions; else None."""
     if not isinstance(op, ReadOp) or op.parent_op() is not stage:
         return None
     of = {arg: d for d, arg in enumerate(stage.body.block.args)}
