@@ -1,4 +1,4 @@
-"""Compare the GPU with the CPU back end, both with strict floats, on whole pictures: see README.md.
+"""Comparison of the GPU and CPU back ends, both with strict floats, on whole pictures: see README.md.
 
 python benchmarks/agree.py [--only hist] [--sizes small] [--seconds 100] [--output results.json]
 """
@@ -19,7 +19,7 @@ from run import environment, reason, require_gpu
 
 
 def differences(got: np.ndarray, expected: np.ndarray) -> dict[str, Any]:
-    """How many pixels differ, by how much at most, and the largest of the expected ones."""
+    """Return the number of differing pixels, the largest difference, and the largest expected value."""
     if (got.shape, got.dtype) != (expected.shape, expected.dtype):
         return {"error": f"{got.dtype} of {got.shape} instead of {expected.dtype} of {expected.shape}"}
     same = (got == expected) | ((got != got) & (expected != expected))
@@ -56,7 +56,7 @@ def compare(case: Case, size: str, entry: dict[str, Any]) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Exit status: 1 if a case failed, or gave another result each time."""
+    """Run the command line; exit status 1 if a case failed, or gave varying results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", action="append", choices=[case.name for case in ALL], metavar="NAME")
     parser.add_argument("--sizes", nargs="+", choices=("small", "large"), default=["small"])

@@ -1,4 +1,4 @@
-"""Eight algorithms with updates on the GPU: device time beside kernels by hand and the bytes moved, as JSON.
+"""Device time of eight algorithms with updates, beside hand-written kernels and the bytes moved, as JSON.
 
 python benchmarks/algorithms.py --output algorithms.json [--sizes small] [--only product]
 """
@@ -46,14 +46,14 @@ def _pictures(name: str, sizes: tuple[int, int]) -> list[np.ndarray]:
 
 
 def _error(found: Any, wanted: np.ndarray) -> float:
-    """The largest one, relative to the largest value."""
+    """Return the largest error, relative to the largest value."""
     wanted = wanted.astype(np.float64)
     return float(np.max(np.abs(found.get() - wanted)) / max(1e-9, np.max(np.abs(wanted))))
 
 
 @cache
 def _checked(name: str) -> dict[str, float]:
-    """Errors of a small picture against the evaluator: ours, and of the kernel by hand."""
+    """Return the errors on a small picture against the evaluator: of the program, and of the hand-written kernel."""
     import cupy
 
     example, sizes = EXAMPLES[name], (CHECKED[0], CHECKED[0]) if name == "product" else CHECKED
@@ -70,7 +70,7 @@ def _checked(name: str) -> dict[str, float]:
 
 
 def measure(name: str, size: str, repeat: int) -> dict[str, Any]:
-    """Time one algorithm, and the kernel by hand where there is one, on the same pictures."""
+    """Time one algorithm, and the hand-written kernel if there is one, on the same pictures."""
     import cupy
 
     example, sizes = EXAMPLES[name], _sizes(name, size)
@@ -95,7 +95,7 @@ def measure(name: str, size: str, repeat: int) -> dict[str, Any]:
 
 
 def prepare(name: str, size: str) -> None:
-    """Compile all that is measured."""
+    """Compile everything that is measured."""
     import cupy
 
     _checked(name)

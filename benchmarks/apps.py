@@ -1,4 +1,4 @@
-"""Cases of several inputs, or of sizes of their own: Halide's apps and the like, as the examples prepare them."""
+"""Cases with several inputs, or with sizes of their own: Halide's apps and similar, as the examples prepare them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class App(Case):
     """(script, photograph, size) -> the inputs; None: as the example prepares them."""
 
     def pipeline(self, size: str = "small") -> Any:
-        """The Pipeline of the example at a size."""
+        """Return the Pipeline of the example at a size."""
         return self.module().pipeline(**self.at.get(size, {}))
 
     def sizes(self) -> Mapping[str, tuple[int, int]]:
@@ -36,17 +36,17 @@ class App(Case):
         return {**self.pictures, "tiny": SIZES["tiny"]}
 
     def extent(self, size: str) -> tuple[int, ...]:
-        """Extents that a program is told of the output."""
+        """Return the extents of the output, for which the program is optimised."""
         return self.extents.get(size, self.sizes()[size])
 
     def inputs(self, size: str, seed: int = 0) -> tuple[np.ndarray, ...]:
-        """Inputs of the pipeline: pictures are planar."""
+        """Return the inputs of the pipeline: pictures are planar."""
         module, photo = self.module(), photograph(*self.sizes()[size], seed)
         found = module.EXAMPLES[0].inputs(photo) if self.given is None else self.given(module, photo, size)
         return tuple(np.ascontiguousarray(np.moveaxis(a, -1, 0)) if is_picture(a) else a for a in found)
 
     def box(self, size: str) -> dict[str, Any]:
-        """As the example says."""
+        """Return the output's box, as the example defines it."""
         width, height = self.sizes()[size]
         return dict(self.module().EXAMPLES[0].box((height, width)))
 
@@ -57,7 +57,7 @@ def is_picture(array: np.ndarray) -> bool:
 
 
 def photograph(width: int, height: int, seed: int) -> np.ndarray:
-    """(height, width, 3) of uint8: noise over waves and steps."""
+    """Make (height, width, 3) of uint8: noise over waves and steps."""
     random = np.random.default_rng(seed)
     x, y = np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32)[:, None]
     photo = np.empty((height, width, 3), np.uint8)

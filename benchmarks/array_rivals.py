@@ -1,4 +1,4 @@
-"""A rival of rivals.py on the GPU: eager torch, `torch.compile` or CuPy, on arrays of CuPy."""
+"""A rival of rivals.py on the GPU: eager torch, `torch.compile` or CuPy, on CuPy arrays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ArrayRival:
         self._run: Callable[..., Any] | None = None
 
     def first(self, inputs: Sequence[Any]) -> tuple[Any, float]:
-        """The result, on the GPU as CuPy's, and the seconds of the call, which compiles."""
+        """Return the result, as a CuPy array, and the seconds of the first call, which compiles."""
         start = time.perf_counter()
         run = self._made()
         result = run(*self._own(inputs))
@@ -34,7 +34,7 @@ class ArrayRival:
         return (result if self.name == "cupy" else _as_cupy(result)), seconds
 
     def us(self, inputs: Inputs, rounds: int, repeat: int) -> float:
-        """Device time of a call: as ours, in a graph."""
+        """Measure the device time of a call, captured in a graph."""
         run, given = self._made(), [self._own(arrays) for arrays in inputs]
         if self.name == "cupy":
             return device.cupy_graph_us([partial(run, *arrays) for arrays in given], repeat)
@@ -42,12 +42,12 @@ class ArrayRival:
         return device.torch_graph_us(lambda a: run(*a), given * (rounds if self.name == "torch.compile" else 1), repeat)
 
     def call_us(self, inputs: Sequence[Any]) -> float:
-        """Time of a call from Python."""
+        """Measure the time of a call from Python."""
         run, given = self._made(), self._own(inputs)
         return device.call_us(lambda: run(*given), self.wait)
 
     def wait(self) -> None:
-        """Until the GPU is done."""
+        """Wait until the GPU is done."""
         if self.name == "cupy":
             import cupy
 
@@ -58,7 +58,7 @@ class ArrayRival:
             torch.cuda.synchronize()
 
     def end(self) -> None:
-        """Give back its memory."""
+        """Free its memory."""
         self._run = None
         if self.name == "torch.compile":
             import torch
@@ -89,7 +89,7 @@ class ArrayRival:
         return plain if self.name == "torch" else torch.compile(plain, dynamic=False)
 
     def _own(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
-        """The arrays as the rival's, in the same memory."""
+        """Convert the arrays to the rival's type, sharing memory."""
         if self.name == "cupy":
             return tuple(inputs)
         import torch

@@ -1,4 +1,4 @@
-"""Compare the CPU back end with Halide's own package on whole pictures, every example: see README.md.
+"""Comparison of the CPU back end with Halide's own package on whole pictures of every example: see README.md.
 
 python benchmarks/as_halide.py [--only hist] [--sizes tiny small] [--seconds 100] [--output results.json]
 
@@ -45,7 +45,7 @@ EXPONENTIALS = {"local_laplacian", "nl_means"}
 
 
 class Recorder:
-    """Halide's names, and the Funcs that an algorithm makes."""
+    """Halide's names; records the Funcs that an algorithm makes."""
 
     def __init__(self, halide: Any):
         self._halide = halide
@@ -55,13 +55,13 @@ class Recorder:
         return getattr(self._halide, name)
 
     def Func(self, *named: str) -> Any:
-        """A Func that is remembered."""
+        """Make a recorded Func."""
         self.funcs.append(self._halide.Func(*named))
         return self.funcs[-1]
 
 
 def algorithm(case: Case, size: str) -> Callable[..., Any]:
-    """(images, hl) -> the output, with the arguments of the case."""
+    """Run an algorithm, (images, hl) to output, with the arguments of the case."""
     arguments: dict[str, Any] = {**case.arguments, **getattr(case, "at", {}).get(size, {})}
     if case.name == "lens_blur":
         sys.path.append(str(TESTS))
@@ -73,7 +73,7 @@ def algorithm(case: Case, size: str) -> Callable[..., Any]:
 
 
 def parameters(hl: Any, arrays: Sequence[np.ndarray]) -> list[Any]:
-    """An ImageParam for each array."""
+    """Make an ImageParam for each array."""
     kinds = {"f": hl.Float, "u": hl.UInt, "i": hl.Int}
     return [
         hl.ImageParam(kinds[a.dtype.kind](8 * a.dtype.itemsize), a.ndim, f"image_{i}") for i, a in enumerate(arrays)
@@ -81,7 +81,7 @@ def parameters(hl: Any, arrays: Sequence[np.ndarray]) -> list[Any]:
 
 
 def plain_schedule(hl: Any, case: Case, funcs: Sequence[Any]) -> None:
-    """Every Func on its own, its outermost coordinate in parallel, its innermost in vectors."""
+    """Schedule every Func separately: outermost coordinate parallel, innermost vectorised."""
     guard = hl.TailStrategy.GuardWithIf
     for func in funcs:
         if not func.defined() or func.name().partition("$")[0] in INLINED.get(case.name, ()):
@@ -95,7 +95,7 @@ def plain_schedule(hl: Any, case: Case, funcs: Sequence[Any]) -> None:
 
 
 def schedule_update(stage: Any, indices: Sequence[Any], arguments: Sequence[Any], guard: Any) -> None:
-    """Schedule coordinates of an update that are free of its reduction: the first in vectors, the last in parallel."""
+    """Schedule the pure coordinates of an update: the first vectorised, the last parallel."""
     free = [v for v in arguments if any(str(index).endswith(f": {v.name()}>") for index in indices)]
     if free and free[0].name() == arguments[0].name():
         stage.vectorize(free[0], LANES, guard)
@@ -104,7 +104,7 @@ def schedule_update(stage: Any, indices: Sequence[Any], arguments: Sequence[Any]
 
 
 def by_halide(case: Case, size: str, arrays: Sequence[np.ndarray], shape: Sequence[int]) -> np.ndarray:
-    """Compute by Halide, floats strict."""
+    """Compute by Halide with strict floats."""
     import halide
 
     strict = halide.get_jit_target_from_environment().with_feature(halide.TargetFeature.StrictFloat)
@@ -119,7 +119,7 @@ def by_halide(case: Case, size: str, arrays: Sequence[np.ndarray], shape: Sequen
 
 
 def compare(case: Case, size: str) -> dict[str, Any]:
-    """Differences of strict and of plain programs from Halide's, and the times of the calls."""
+    """Return differences of strict and plain programs from Halide's results, and the times of the calls."""
     arrays, box = case.inputs(size), case.box(size)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -138,7 +138,7 @@ def compare(case: Case, size: str) -> dict[str, Any]:
 
 
 def in_child(case: Case, size: str, limit: float) -> dict[str, Any]:
-    """`compare` in a process of its own: Halide keeps its compiled code, and stops the process at some mistakes."""
+    """Run `compare` in its own process: Halide keeps compiled code, and some errors stop the process."""
     command = [sys.executable, __file__, "--child", "--only", case.name, "--sizes", size]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
@@ -164,12 +164,12 @@ def facts() -> dict[str, Any]:
 
 
 def failed(name: str, entry: Mapping[str, Any]) -> bool:
-    """Whether a case has no result, or one that is not Halide's to the bit where it could be."""
+    """Whether a case has no result, or differs from Halide's bits where equality is possible."""
     return "error" in entry or (bool(entry["strict"].get("differing", 1)) and name not in EXPONENTIALS)
 
 
 def row(name: str, size: str, entry: Mapping[str, Any]) -> str:
-    """A line of the table."""
+    """Return a line of the table."""
     if "error" in entry:
         return f"| {name} | {size} | {entry['error']} | | | |"
     kinds = [
@@ -181,7 +181,7 @@ def row(name: str, size: str, entry: Mapping[str, Any]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Exit status: 1 if a case failed, or one without exponentials differs with strict floats."""
+    """Run the command line; exit status 1 if a case failed, or a strict one without exponentials differs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", action="append", choices=[case.name for case in ALL], metavar="NAME")
     parser.add_argument("--sizes", nargs="+", choices=("tiny", "small"), default=["tiny", "small"])

@@ -1,4 +1,4 @@
-"""Two checkouts on the same pipelines, on one GPU: the examples at two sizes, and random pipelines at 4096 x 4096.
+"""Comparison of two checkouts on one GPU: the examples at two sizes, and random pipelines at 4096 x 4096.
 
 python benchmarks/before_after.py --write JOBS          (here: job files, of pipelines that the older checkout reads)
 python benchmarks/before_after.py BEFORE JOBS [--seconds 80] [--workers 7] [--first 0] --output FILE
@@ -80,7 +80,7 @@ class Checkout:
         self._process.stdin.flush()
 
     def answer(self) -> dict[str, Any]:
-        """Wait for its answer. RuntimeError with the error there."""
+        """Return its answer. Raises RuntimeError with an error of the process."""
         assert self._process.stdout is not None
         found: dict[str, Any] = json.loads(self._process.stdout.readline() or '{"error": "the process died"}')
         if "error" in found:
@@ -93,7 +93,7 @@ class Checkout:
 
 
 def compare(pair: list[Checkout], path: Path, turn: threading.Lock, dry: bool) -> dict[str, Any]:
-    """Times of one job in both checkouts, in microseconds."""
+    """Measure one job in both checkouts, in microseconds."""
     for checkout in pair:
         checkout.ask("compile", path)
     compiled = _answers(pair)
@@ -118,7 +118,7 @@ def compare(pair: list[Checkout], path: Path, turn: threading.Lock, dry: bool) -
 
 
 def _answers(pair: Iterable[Checkout]) -> list[dict[str, Any]]:
-    """The answers of both, waited for even where the first is an error."""
+    """Return the answers of both, even if the first is an error."""
     found: list[Any] = []
     for checkout in pair:
         try:
@@ -132,7 +132,7 @@ def _answers(pair: Iterable[Checkout]) -> list[dict[str, Any]]:
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    """Results of all jobs that were done in time, by their names."""
+    """Return the results of all jobs finished in time, by name."""
     deadline, results, turn = time.time() + options.seconds, {}, threading.Lock()
     jobs: queue.SimpleQueue[Path] = queue.SimpleQueue()
     paths = sorted(options.jobs.resolve().glob("*.json"))
@@ -162,7 +162,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def table(results: dict[str, Any]) -> str:
-    """Slower and differing pipelines, and the geometric means."""
+    """Format the slower and differing pipelines, and the geometric means."""
     timed = {name: r["us"][1] / r["us"][0] for name, r in results.items() if "us" in r}
     lines = [f"{name}: {r['error']}" for name, r in results.items() if "error" in r]
     lines += [f"{name}: results differ" for name, r in results.items() if not r.get("agree", True)]
@@ -184,7 +184,7 @@ def table(results: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("before", type=Path, nargs="?", help="the older checkout")
     parser.add_argument("jobs", type=Path, nargs="?", help="folder of job files")

@@ -1,4 +1,4 @@
-"""The command line of benchmarks whose cases have kernels by hand to be measured beside, and their ratio to these."""
+"""Command line of benchmarks with hand-written kernels to compare with, and the ratio to these."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Measure = Callable[[str, str, int], dict[str, Any]]
 
 
 def beside(us: float, moved: int, by_hand_us: float | None) -> dict[str, Any]:
-    """A case's time, beside the time of its bytes, and of a kernel by hand if there is one."""
+    """Format a case's time beside the time of its bytes, and of a hand-written kernel if there is one."""
     found = {"us": us, "bytes": moved, "times_the_bytes": us / (moved / BYTES_PER_US)}
     return found if by_hand_us is None else found | {"by_hand_us": by_hand_us, "ratio": us / by_hand_us}
 
 
 def kernels_of(program: Any) -> list[str]:
-    """The kernels of a program, one line each."""
+    """Format the kernels of a program, one line each."""
     return [f"{k.name}: {k.tile} x {k.threads}, {k.registers} registers" for k in program.kernels]
 
 
@@ -37,7 +37,7 @@ def run(
     measure: Measure,
     prepare: Callable[[str, str], None] | None = None,
 ) -> None:
-    """Measure the cases that the command line names, and write after each; a failure is written, too.
+    """Measure the cases on the command line, and write results after each, failures included.
 
     `prepare` compiles all of a case and a size, in one of `--jobs` processes: kernels are kept for the one that times.
     """

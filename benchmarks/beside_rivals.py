@@ -1,4 +1,4 @@
-"""Every example at both sizes on the GPU, ours and the rivals, in one run that is limited: see README.md.
+"""Every example at both sizes on the GPU, beside its rivals, in one time-limited run: see README.md.
 
 python benchmarks/beside_rivals.py [--seconds 250] [--compile-seconds 75] [--only harris] [--against Anderson2021]
 
@@ -52,11 +52,11 @@ class Task:
     """Of each in `who`."""
 
     def title(self) -> str:
-        """For a line of text."""
+        """Title of the task in printed lines."""
         return f"{self.name} {self.size} {', '.join(self.who)}"
 
     def add(self, message: dict[str, Any]) -> None:
-        """Note a message on one compiler, or on all: an error that comes after a time was measured leaves the time."""
+        """Record a message about one compiler, or all; an error after a measured time keeps the time."""
         who = message.pop("who", None)
         for name in self.who if who is None else (who,):
             found = self.figures.setdefault(name, {})
@@ -66,7 +66,7 @@ class Task:
                 found.update(message)
 
     def start(self, options: beside_work.Options) -> None:
-        """Begin to compile."""
+        """Start to compile."""
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
         arguments = (self.name, self.size, self.who, options, theirs)
@@ -76,7 +76,7 @@ class Task:
         self.began = time.perf_counter()
 
     def said(self, seconds: float) -> dict[str, Any]:
-        """The next message, which has come or comes within `seconds`."""
+        """Return the next message, waiting up to `seconds`."""
         assert self.pipe is not None
         if not self.pipe.poll(seconds):
             return {"error": f"took more than {seconds:.0f} s"}
@@ -88,7 +88,7 @@ class Task:
         return message
 
     def end(self) -> None:
-        """Its process ends, if need be before it is done."""
+        """End its process, finished or not."""
         if self.process is not None:
             self.process.kill()
             self.process.join(5)
@@ -102,7 +102,7 @@ def _exit_of(status: int | None) -> str:
 
 
 def tasks_of(size: str, options: argparse.Namespace) -> list[Task]:
-    """All that is asked for at a size, in the order in which they are timed: ours before its rivals."""
+    """Return all tasks of a size, in the order of timing: tilefuse before its rivals."""
     found = []
     for case in ALL:
         if size not in case.sizes() or (options.only and case.name not in options.only):
@@ -115,7 +115,7 @@ def tasks_of(size: str, options: argparse.Namespace) -> list[Task]:
 
 
 def turn(task: Task) -> int:
-    """A lower number for tasks that compile earlier: the least missed ones come last."""
+    """Return the compile priority of a task: lower numbers first; expendable tasks come last."""
     if OURS in task.who:
         return 0
     if "Anderson2021" in task.who:
@@ -124,7 +124,7 @@ def turn(task: Task) -> int:
 
 
 def compile_all(tasks: Sequence[Task], options: argparse.Namespace, given: beside_work.Options) -> None:
-    """Start at most so many at a time, until all are ready, have failed, or the time is up."""
+    """Compile with limited parallelism until all tasks are ready, have failed, or the time is up."""
 
     until = given.until
     waiting = sorted(tasks, key=turn)[::-1]
@@ -149,7 +149,7 @@ def compile_all(tasks: Sequence[Task], options: argparse.Namespace, given: besid
 
 
 def time_one(task: Task, sample: Any, until: float) -> Any:
-    """Have a task that is ready timed; gives the sample of its result, if it is ours."""
+    """Time a ready task; return the sample of its result, if it is tilefuse's."""
     assert task.pipe is not None
     kept = None
     try:
@@ -170,7 +170,7 @@ def time_one(task: Task, sample: Any, until: float) -> Any:
 
 
 def add_figures(results: dict[str, Any], task: Task, bandwidth: float) -> None:
-    """Where report.py looks for them."""
+    """Store figures where report.py looks for them."""
     entry = results["cases"].setdefault(task.name, {}).setdefault(task.size, {"rivals": {}})
     if OURS not in task.who:
         entry["rivals"] |= task.figures
@@ -181,7 +181,7 @@ def add_figures(results: dict[str, Any], task: Task, bandwidth: float) -> None:
 
 
 def lines(task: Task, seconds: float) -> list[str]:
-    """Lines on a task that has been timed."""
+    """Format the lines of a timed task."""
     said = []
     for who, found in task.figures.items():
         title = f"{task.name} {task.size} {who}"
@@ -214,7 +214,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 
 
 def measured(tasks: Sequence[Task], results: dict[str, Any], output: Path, until: float) -> None:
-    """Time the tasks that are ready, one after the other, and write down each."""
+    """Time the ready tasks one after the other, and record each."""
     samples: dict[tuple[str, str], Any] = {}
     for task in tasks:
         start = time.perf_counter()
@@ -231,7 +231,7 @@ def measured(tasks: Sequence[Task], results: dict[str, Any], output: Path, until
 
 
 def joined(files: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The figures of the first file, with the rivals of all; of a rival that is in several those of the first of them.
+    """Merge the first file's figures with the rivals of all files; the first file with a rival counts.
 
     Raises ValueError if they are of other GPUs.
     """
@@ -248,7 +248,7 @@ def joined(files: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def shown(results: dict[str, Any], plot: Path | None) -> int:
-    """Print the table, and plot it if asked to; the exit status."""
+    """Print the table, and plot it if requested; return the exit status."""
     print(report.against_rivals(results))
     if plot is not None:
         report.plot_against_rivals(results, plot)
@@ -256,7 +256,7 @@ def shown(results: dict[str, Any], plot: Path | None) -> int:
 
 
 def dry_run(options: argparse.Namespace, folder: Path) -> int:
-    """Compile only; exit status 1 if one of ours fails."""
+    """Compile only; return exit status 1 if a program fails."""
     failed = 0
     for size in options.sizes:
         tasks = tasks_of(size, options)
@@ -271,7 +271,7 @@ def dry_run(options: argparse.Namespace, folder: Path) -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Exit status: 1 if one of ours failed, or is wrong."""
+    """Run the command line; exit status 1 if a program failed, or is wrong."""
     began = time.time()
     options = parse(argv)
     if options.read is not None:

@@ -1,4 +1,4 @@
-"""A process of beside_rivals.py: compile one case at one size by one compiler, wait, then time it.
+"""Worker process of beside_rivals.py: compiles one case at one size by one compiler, waits, then times it.
 
 Each is a generator: up to its first `yield` it compiles, and leaves the GPU's memory; from there on it is timed.
 """
@@ -37,7 +37,7 @@ SHORT_US, LONG_US = 100, 30_000
 
 @dataclass(frozen=True)
 class Options:
-    """Of the run."""
+    """Options of the run."""
 
     folder: Path
     repeat: int
@@ -48,7 +48,7 @@ class Options:
 
 
 def work(name: str, size: str, who: Sequence[str], options: Options, pipe: Connection) -> None:
-    """The life of a process: it answers two messages, one by the first `yield`, one by the further ones."""
+    """Run the process: it answers two messages, one by the first `yield`, one by the further ones."""
     for variable, threads in THREADS.items():
         os.environ.setdefault(variable, threads)
     silence = os.open(os.devnull, os.O_WRONLY)  # schedulers draw bars of progress
@@ -183,7 +183,7 @@ def _halide(case: Case, size: str, who: str, options: Options) -> Iterator[dict[
 
 
 def _timed(calls: Sequence[Callable[[], Any]], repeat: int) -> Iterator[dict[str, Any]]:
-    """Calls back to back, by events around them; then as a graph, if they are captured in one."""
+    """Time back-to-back calls by events, then captured in a graph if possible."""
     us = _events_us(calls, 1)
     if us < LONG_US:
         us = _events_us(calls, 3)
@@ -194,7 +194,7 @@ def _timed(calls: Sequence[Callable[[], Any]], repeat: int) -> Iterator[dict[str
 
 
 def _events_us(calls: Sequence[Callable[[], Any]], repeat: int) -> float:
-    """Time of a call in a stream, of all calls one after the other, with any longer time of the host."""
+    """Return the time of a call in a stream, of consecutive calls, or of the host if longer."""
     import cupy
 
     stream = cupy.cuda.Stream(non_blocking=True)
@@ -212,7 +212,7 @@ def _events_us(calls: Sequence[Callable[[], Any]], repeat: int) -> float:
 
 
 def _poison_and_run(calls: Sequence[Callable[[], Any]], outputs: Sequence[Any]) -> None:
-    """Write each output, of which nothing is left from before."""
+    """Poison each output, then run."""
     import cupy
 
     for call, output in zip(calls, outputs, strict=True):
@@ -222,7 +222,7 @@ def _poison_and_run(calls: Sequence[Callable[[], Any]], outputs: Sequence[Any]) 
 
 
 def _on_gpu(hosts: Sequence[np.ndarray], size: str) -> list[tuple[Any, ...]]:
-    """The inputs, so often that a small picture is in memory, not in L2, when its turn comes."""
+    """Copy the inputs to the GPU, often enough that a small picture has left L2 when its turn comes."""
     import cupy
 
     first = tuple(cupy.asarray(a) for a in hosts)
@@ -230,7 +230,7 @@ def _on_gpu(hosts: Sequence[np.ndarray], size: str) -> list[tuple[Any, ...]]:
 
 
 def stored_inputs(case: Case, size: str, folder: Path) -> tuple[np.ndarray, ...]:
-    """The inputs, from files that all processes share: as many copies as there are rivals would fill the host."""
+    """Load the inputs from files shared by all processes: a copy per rival would exceed host memory."""
     place = folder / f"{case.name}-{size}"
     if not place.exists():
         own = folder / f"{case.name}-{size}-{os.getpid()}"
@@ -246,14 +246,14 @@ def stored_inputs(case: Case, size: str, folder: Path) -> tuple[np.ndarray, ...]
 
 
 def _sample(result: Any) -> np.ndarray:
-    """Some millions of the result's numbers, from all over it."""
+    """Return some millions of numbers from all over the result."""
     flat = result.reshape(-1)
     found: np.ndarray = flat[:: max(1, flat.size // SAMPLES) | 1].get()
     return found
 
 
 def _compared(sample: np.ndarray, expected: np.ndarray | None, case: Case) -> str | None:
-    """Why a rival's result differs from ours; None if it does not, or cannot be compared."""
+    """Explain why a rival's result differs; None if it does not, or cannot be compared."""
     if expected is None or case.name in UNCOMPARED:
         return None
     return disagreement(sample, expected, case, rtol=1e-3)

@@ -1,4 +1,4 @@
-"""Measured cases: an example, the pictures that it gets, and the computation of a rival."""
+"""Measured cases: an example, its pictures, and a rival's computation."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Case:
     """Fraction of pixels that may differ: where a threshold turns rounding into another value."""
 
     def module(self) -> Any:
-        """The script of the example."""
+        """Import the script of the example."""
         path = EXAMPLES / f"{self.example}.py"
         if str(EXAMPLES) not in sys.path:
             sys.path.insert(0, str(EXAMPLES))  # they share a module
@@ -53,7 +53,7 @@ class Case:
         return module
 
     def pipeline(self, size: str = "small") -> Any:
-        """The Pipeline of the example."""
+        """Return the Pipeline of the example."""
         import tilefuse
 
         arguments = dict(self.arguments)
@@ -67,19 +67,19 @@ class Case:
         return SIZES
 
     def extent(self, size: str) -> tuple[int, ...]:
-        """Extents that a program is told of the output."""
+        """Return the extents of the output, for which the program is optimised."""
         return self.sizes()[size]
 
     def inputs(self, size: str, seed: int = 0) -> tuple[np.ndarray, ...]:
-        """Inputs of the pipeline."""
+        """Return the inputs of the pipeline."""
         return (self.picture(size, seed),)
 
     def box(self, size: str) -> dict[str, Any]:
-        """The keywords of a call that give the computed box of the output."""
+        """Return the keywords of a call that set the computed box of the output."""
         return {}
 
     def picture(self, size: str, seed: int = 0) -> np.ndarray:
-        """A picture of a named size: noise over waves, so that edges are neither everywhere nor nowhere."""
+        """Make a picture of a named size: noise over waves, so that edges are neither everywhere nor nowhere."""
         width, height = SIZES[size]
         shape = (self.channels, height, width) if self.channels else (height, width)
         random = np.random.default_rng(seed)
@@ -96,7 +96,7 @@ class Case:
 
 
 def disagreement(got: np.ndarray, expected: np.ndarray, case: Case, rtol: float = 1e-4) -> str | None:
-    """Why a result is wrong; None if it is right. Integers agree exactly.
+    """Explain why a result is wrong; None if it is right. Integers must be equal.
 
     A float may be off by `rtol` of itself plus `rtol` of the largest: a difference of products, as in Harris,
     keeps no relative accuracy near 0.

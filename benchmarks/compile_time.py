@@ -1,4 +1,4 @@
-"""Measure the compiler itself, pass by pass, without the C compiler and NVRTC: see README.md.
+"""Measurement of the compiler itself, pass by pass, without the C compiler and NVRTC: see README.md.
 
 python benchmarks/compile_time.py [--only chain_300] [--repeat 5] [--profile lower-groups]
 """

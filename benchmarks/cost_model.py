@@ -1,4 +1,4 @@
-"""How honest the cost model is: predicted against measured time of drawn schedules of every example.
+"""Accuracy of the cost model: predicted against measured time of drawn schedules of every example.
 
 python benchmarks/cost_model.py [--count 200] [--seconds 150] [--only harris] [--dry]
 """

@@ -1,4 +1,4 @@
-"""Measuring on the GPU. CuPy, and torch, are imported by the functions that need them."""
+"""Measurement on the GPU. CuPy and torch are imported by the functions that need them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ extern "C" __global__ void __launch_bounds__(256) copy16(
 
 
 class OutOfTime(Exception):
-    """A task took longer than it may."""
+    """A task exceeded its time limit."""
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def at_most(seconds: float, what: str) -> Iterator[None]:
 
 
 def torch_graph_us(run: Callable[[Any], Any], pictures: Sequence[Any], repeat: int) -> float:
-    """Time of a call of a function on torch tensors, captured in a graph."""
+    """Measure the time of a call of a function on torch tensors, captured in a graph."""
     import torch
 
     stream = torch.cuda.Stream()
@@ -74,7 +74,7 @@ def torch_graph_us(run: Callable[[Any], Any], pictures: Sequence[Any], repeat: i
 
 
 def call_us(call: Callable[[], Any], synchronize: Callable[[], Any], most: int = 200, rounds: int = 20) -> float:
-    """Time of a call as its user sees it: a loop, then one wait. A tenth of a second in all at most, or three loops.
+    """Measure a call as its user sees it: a loop, then one wait; at most a tenth of a second, or three loops.
 
     The best of so many loops, each of `most` calls at most: what else the machine does adds to a loop (as in timeit).
     After a pause, for in longer loops some kernels draw so much power that the GPU lowers its clocks.
@@ -99,7 +99,7 @@ def call_us(call: Callable[[], Any], synchronize: Callable[[], Any], most: int =
 
 
 def copy_us(total_bytes: int, sets: int, repeat: int, rounds: int = 1) -> float:
-    """Device time of a kernel that copies: `total_bytes` are read and written together, `rounds` times per set."""
+    """Measure a copy kernel: `total_bytes` read plus written, `rounds` times per set."""
     import cupy
 
     kernel = cupy.RawKernel(_COPY, "copy16")
@@ -111,7 +111,7 @@ def copy_us(total_bytes: int, sets: int, repeat: int, rounds: int = 1) -> float:
 
 
 def copy_bandwidth(repeat: int) -> float:
-    """Bytes per second, read and written, of a copy of 1 GiB on the device: the best of kernel and memcpy."""
+    """Measure the copy bandwidth in bytes per second, read plus written, of 1 GiB: the best of kernel and memcpy."""
     import cupy
 
     best = 2 * COPY_BYTES / copy_us(2 * COPY_BYTES, 1, repeat) * 1e6

@@ -1,4 +1,4 @@
-"""An example's algorithm under Halide's GPU autoschedulers: compiled ahead of time, called on CuPy's arrays.
+"""Halide's GPU autoschedulers on an example's algorithm: compiled ahead of time, called on CuPy arrays.
 
 What is compiled takes the context and the stream of CuPy, so its calls are captured in graphs and timed as ours are.
 Needs the package `halide`, and a C compiler to link with. To compile needs no GPU.
@@ -30,7 +30,7 @@ HOST_DIRTY = 1
 
 
 class Dimension(ctypes.Structure):
-    """Of `halide_buffer_t`."""
+    """A dimension of `halide_buffer_t`."""
 
     _fields_ = (
         ("min", ctypes.c_int32),
@@ -65,7 +65,7 @@ ERROR = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
 
 
 def output_box(case: Case, size: str, inputs: Sequence[np.ndarray]) -> tuple[tuple[int, int], ...]:
-    """Least coordinate and extent of each dimension of the output that a call computes, x first."""
+    """Return (min, extent) per dimension of the output that a call computes, x first."""
     given = case.box(size)
     if "sizes" in given:
         mins = next(iter(given.get("mins", {}).values()), (0,) * len(given["sizes"]))
@@ -77,7 +77,7 @@ def output_box(case: Case, size: str, inputs: Sequence[np.ndarray]) -> tuple[tup
 
 @dataclass(frozen=True)
 class HalideRival:
-    """A pipeline of Halide's, compiled for a GPU under a schedule that it found by itself."""
+    """A pipeline of Halide, compiled for a GPU under an automatic schedule."""
 
     library: Path
     arguments: Sequence[int | ctypes._SimpleCData[Any]]
@@ -90,7 +90,7 @@ class HalideRival:
 
 
 class Parameters:
-    """Halide's names, and the values of the parameters that an algorithm makes."""
+    """Halide's names; records the values of the parameters that an algorithm makes."""
 
     def __init__(self, halide: Any):
         self._halide = halide
@@ -100,7 +100,7 @@ class Parameters:
         return getattr(self._halide, name)
 
     def Param(self, kind: Any, name: str, value: float) -> Any:
-        """A parameter that is remembered; schedules are found for its value."""
+        """Make a recorded parameter; schedules are found for its value."""
         made = self._halide.Param(kind, name, value)
         made.set_estimate(value)
         self.values[name] = ctypes.c_float(value) if kind.is_float() else ctypes.c_int32(int(value))
@@ -108,7 +108,7 @@ class Parameters:
 
 
 def build(case: Case, size: str, how: str, arrays: Sequence[np.ndarray], folder: Path) -> HalideRival:
-    """Find a schedule, and compile and link the code it gives: a GPU is not needed."""
+    """Find a schedule, compile and link; no GPU is needed."""
     import halide
 
     box = output_box(case, size, arrays)
@@ -136,7 +136,7 @@ def build(case: Case, size: str, how: str, arrays: Sequence[np.ndarray], folder:
 
 
 class HalideProgram:
-    """A rival, loaded: calls of it run in CuPy's context, on CuPy's current stream."""
+    """A loaded rival: its calls run in CuPy's context, on CuPy's current stream."""
 
     def __init__(self, rival: HalideRival):
         self._rival = rival
@@ -168,11 +168,11 @@ class HalideProgram:
         return callbacks
 
     def keep_allocations(self, keep: bool) -> None:
-        """Whether memory of intermediates is kept for the next call, as Halide's own benchmarks have it."""
+        """Set whether memory of intermediates is kept for the next call, as in Halide's own benchmarks."""
         self._library.halide_reuse_device_allocations(None, ctypes.c_bool(keep))
 
     def bind(self, hosts: Sequence[np.ndarray], inputs: Sequence[Any], output: Any) -> Callable[[], None]:
-        """A call on arrays of CuPy's; `hosts`: the inputs once more, should a stage run on the CPU."""
+        """Bind a call to CuPy arrays; `hosts`: the inputs on the host, in case a stage runs on the CPU."""
         import cupy
 
         self._context = cupy.cuda.driver.ctxGetCurrent()

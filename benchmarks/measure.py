@@ -1,4 +1,4 @@
-"""One case on the GPU: tilefuse, checked, then its rivals on the same pictures."""
+"""Measurement of one case on the GPU: tilefuse, checked, then its rivals on the same pictures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LEAST_CALLS = 96
 
 
 def version_of(package: str) -> str | None:
-    """Of an installed distribution; None if there is none."""
+    """Return the version of an installed distribution; None if there is none."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -30,7 +30,7 @@ def version_of(package: str) -> str | None:
 
 
 def driver_version() -> str:
-    """The driver's version as nvidia-smi says it."""
+    """Return the driver's version from nvidia-smi."""
     command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)
@@ -42,7 +42,7 @@ def driver_version() -> str:
 def measure(
     case: Case, options: argparse.Namespace, passes: list[Any] | None, bandwidth: float, entry: dict[str, Any]
 ) -> None:
-    """Fill `entry` with figures per size; figures measured before a failure stay in it."""
+    """Fill `entry` with figures per size; figures measured before a failure stay."""
     for size in options.sizes:
         if size not in case.sizes():
             continue
@@ -144,7 +144,7 @@ def _measure_fast(
     box: dict[str, Any],
     times: tuple[int, int],
 ) -> dict[str, Any] | None:
-    """The same where sums of floats may be regrouped; None if there are none that the compiler regroups."""
+    """Measure with regrouped float sums; None if the compiler regroups nothing."""
     try:
         fast = compile()
         outputs = [fast(*given, **box) for given in inputs]
@@ -162,7 +162,7 @@ def _measure_fast(
 
 
 def _run_all(program: Any, inputs: list[Any], outputs: list[Any], box: dict[str, Any]) -> None:
-    """Write each output, of which nothing is left from before."""
+    """Poison each output, then run."""
     for given, output in zip(inputs, outputs, strict=True):
         device.poison(output)
         program(*given, out=output, **box)
@@ -171,7 +171,7 @@ def _run_all(program: Any, inputs: list[Any], outputs: list[Any], box: dict[str,
 def _graph_us(
     program: Any, inputs: list[Any], outputs: list[Any], box: dict[str, Any], rounds: int, repeat: int
 ) -> float:
-    """Device time of a call."""
+    """Measure the device time of a call."""
     calls = [lambda a=a, b=b: program(*a, out=b, **box) for a, b in zip(inputs, outputs, strict=True)]
     return device.cupy_graph_us(calls * rounds, repeat)
 
@@ -190,7 +190,7 @@ def _measure_unaligned(
     results: list[np.ndarray],
     figures: dict[str, Any],
 ) -> None:
-    """The same pictures where rows do not start at multiples of 16 bytes: one column less, and one element later."""
+    """Measure pictures with unaligned rows: one column less, and one element later."""
     sets, rounds = _sets_and_rounds(size)
     box = case.box(size)
     for name, narrower, later in (("odd_us", 1, 0), ("unaligned_us", 0, 1)):
@@ -213,7 +213,7 @@ def _measure_unaligned(
 
 
 def _moved(array: np.ndarray, narrower: int, later: int) -> Any:
-    """A copy on the GPU, so many columns narrower, that starts so many elements after where its memory does."""
+    """Return a copy on the GPU, narrower by some columns, that starts some elements after an aligned address."""
     import cupy
 
     kept = array[..., : array.shape[-1] - narrower]

@@ -160,14 +160,14 @@ def _time(task: Task, large: LargePipeline, programs: dict[str, Any], entry: dic
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Bit for bit, but for NaNs."""
+    """Compare bit for bit, except for NaNs."""
     import cupy
 
     return bool(cupy.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
 
 
 def _check_cpu(large: LargePipeline, inputs: dict[str, Any], got: dict[str, Any], entry: dict[str, Any]) -> None:
-    """Where only block tiles are legal. Functions such as exp may differ by rounding."""
+    """Check on the CPU, where only block tiles are legal. Functions such as exp may differ by rounding."""
     from tilefuse.runtime.program import compile_pipeline
 
     case = large.case
@@ -184,7 +184,7 @@ def _check_cpu(large: LargePipeline, inputs: dict[str, Any], got: dict[str, Any]
 
 
 def summarise(pipelines: dict[str, Any]) -> dict[str, Any]:
-    """How much the choice loses against the best found, and how often."""
+    """Summarise the loss of the choice against the best schedule found, and its frequency."""
     timed = [e for e in pipelines.values() if "auto" in e.get("us", {})]
     losses = np.array([e["us"]["auto"] / min(e["us"].values()) - 1 for e in timed])
     forced_only = [{s: u for s, u in e["us"].items() if s != "auto"} for e in timed]

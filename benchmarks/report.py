@@ -1,4 +1,4 @@
-"""Figures as text and as a chart."""
+"""Figures as text and as charts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def failed(entry: dict[str, Any]) -> bool:
 
 
 def lines(name: str, entry: dict[str, Any]) -> Iterator[str]:
-    """Lines on a case as soon as it is measured."""
+    """Format the lines of a case after its measurement."""
     if "error" in entry:
         yield f"{name}: FAILED: {entry['error']}"
     for size in SIZES:
@@ -60,7 +60,7 @@ def lines(name: str, entry: dict[str, Any]) -> Iterator[str]:
 
 
 def table(results: dict[str, Any]) -> str:
-    """One row per case and size. A ratio is a rival's time over ours, device time both."""
+    """Format one row per case and size. A ratio is a rival's device time over tilefuse's."""
     heads = ["pipeline", "size", "us", "fast us", *CALLS.values(), "% floor", "% copy", "odd %", "unal. %"]
     rows = [[*heads, *(f"/ {r}" for r in RIVALS), "kernels", "registers"]]
     for name, entry in results["cases"].items():
@@ -98,13 +98,13 @@ def table(results: dict[str, Any]) -> str:
 
 
 def best_rival(figures: dict[str, Any]) -> tuple[str, float] | None:
-    """The fastest rival whose result is ours, and its time."""
+    """Return the fastest rival with an equal result, and its time."""
     right = {name: found["us"] for name, found in figures["rivals"].items() if "us" in found and not found.get("wrong")}
     return min(right.items(), key=lambda item: item[1], default=None)
 
 
 def against_rivals(results: dict[str, Any]) -> str:
-    """One row per case and size: ours, the best rival, and the time of each rival in microseconds."""
+    """Format one row per case and size: tilefuse, the best rival, and each rival's microseconds."""
     sizes = [(n, s, e[s]) for s in SIZES for n, e in results["cases"].items() if s in e]
     names = list(dict.fromkeys(r for *_, figures in sizes for r in figures["rivals"]))
     lines = [
@@ -125,7 +125,7 @@ def against_rivals(results: dict[str, Any]) -> str:
 
 
 def plot_against_rivals(results: dict[str, Any], path: Path) -> None:
-    """Bars of our time over the best rival's, at all sizes, logarithmic: below 1 is faster."""
+    """Plot bars of tilefuse's time over the best rival's, at all sizes, logarithmic: below 1 is faster."""
     try:
         import matplotlib
 
@@ -163,7 +163,7 @@ def plot_against_rivals(results: dict[str, Any], path: Path) -> None:
 
 
 def plot(results: dict[str, Any], path: Path) -> None:
-    """Bars of the fraction of the floor, ours and the rivals', one panel per size."""
+    """Plot bars of the fraction of the floor, of tilefuse and the rivals, one panel per size."""
     try:
         import matplotlib
 

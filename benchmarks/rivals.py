@@ -1,4 +1,4 @@
-"""The same pipelines as a user of an array library writes them: slices of whole pictures.
+"""The same pipelines as written by users of array libraries: slices of whole pictures.
 
 Each function takes a namespace `B` (NumPy or CuPy, or torch) and the arrays that the pipeline takes: most one planar
 picture, `[H, W]` or `[C, H, W]`. Layers of networks are `[batch, y, x, channel]`.
@@ -25,41 +25,41 @@ class ArrayNamespace:
         self.maximum, self.stack = module.maximum, module.stack
 
     def pad_edge(self, x: Array, n: int) -> Array:
-        """The last two axes grown by `n` on all sides, with the nearest pixel."""
+        """Pad the last two axes by `n` on all sides with the nearest pixel."""
         return self.module.pad(x, [(0, 0)] * (x.ndim - 2) + [(n, n)] * 2, mode="edge")
 
     def pad_mirror(self, x: Array, n: int) -> Array:
-        """The same grown by the pixels that lie as far inside of the first and the last."""
+        """Pad the last two axes by `n` on all sides by mirroring about the edge pixels."""
         return self.module.pad(x, [(0, 0)] * (x.ndim - 2) + [(n, n)] * 2, mode="reflect")
 
     def pad_zero(self, x: Array, n: int) -> Array:
-        """The last two axes grown by `n` zeros on all sides."""
+        """Pad the last two axes by `n` zeros on all sides."""
         return self.module.pad(x, [(0, 0)] * (x.ndim - 2) + [(n, n)] * 2)
 
     def constant(self, value: float, like: Array) -> Any:
-        """A number of the type of `like`."""
+        """Return a number of the type of `like`."""
         return like.dtype.type(value)
 
     def cast(self, x: Array, dtype: str) -> Array:
-        """Pixels of another type."""
+        """Convert pixels to another type."""
         return x.astype(dtype)
 
     def clip(self, x: Array, low: float, high: float) -> Array:
-        """Each number, or the bound that it is beyond."""
+        """Clip each number to two bounds."""
         return x.clip(low, high)
 
     def histogram(self, levels: Array) -> Array:
-        """How often each of the 256 levels is there."""
+        """Count each of the 256 levels."""
         counts = self.module.zeros(256, "int32")
         self.module.add.at(counts, levels.ravel(), 1)
         return counts
 
     def running_sum(self, x: Array) -> Array:
-        """Of a line."""
+        """Return the running sum of a line."""
         return x.cumsum()
 
     def convolve(self, image: Array, filters: Array) -> Array:
-        """The interior of all channels, by `filters` [input, y, x, output]."""
+        """Convolve the interior of all channels by `filters` [input, y, x, output]."""
         height, width = image.shape[1] - filters.shape[1] + 1, image.shape[2] - filters.shape[2] + 1
         return sum(
             image[:, j : j + height, i : i + width] @ filters[:, j, i]
@@ -68,7 +68,7 @@ class ArrayNamespace:
         )
 
     def convolve_each(self, image: Array, filters: Array) -> Array:
-        """Each channel by its own one of `filters` [y, x, channel], as large as the image: zeros outside."""
+        """Convolve each channel by its own one of `filters` [y, x, channel], with zeros outside."""
         size, (height, width) = filters.shape[0], image.shape[1:3]
         margin = [(0, 0), (size // 2,) * 2, (size // 2,) * 2, (0, 0)]
         padded = self.module.pad(image, margin)
@@ -76,7 +76,7 @@ class ArrayNamespace:
 
 
 class TorchNamespace:
-    """torch. It has no arithmetic on uint16 on a GPU: such pictures come, and go, as int16."""
+    """The operations on torch. It lacks uint16 arithmetic on GPUs: such pictures are int16."""
 
     def __init__(self) -> None:
         import torch
@@ -86,7 +86,7 @@ class TorchNamespace:
         self.maximum, self.stack = torch.maximum, torch.stack
 
     def pad_edge(self, x: Array, n: int) -> Array:
-        """As above; by an index where torch has no padding for the type."""
+        """Pad with the nearest pixel; by an index where torch has no padding for the type."""
         if x.is_floating_point():
             pad = (n, n, n, n)
             return self.torch.nn.functional.pad(x[None], pad, mode="replicate")[0]
@@ -94,40 +94,40 @@ class TorchNamespace:
         return x[..., rows[:, None], columns[None]]
 
     def pad_mirror(self, x: Array, n: int) -> Array:
-        """As above."""
+        """Pad by mirroring."""
         return self.torch.nn.functional.pad(x[None], (n, n, n, n), mode="reflect")[0]
 
     def pad_zero(self, x: Array, n: int) -> Array:
-        """As above."""
+        """Pad with zeros."""
         return self.torch.nn.functional.pad(x, (n, n, n, n))
 
     def constant(self, value: float, like: Array) -> Any:
-        """torch keeps the type of the tensor that a plain number meets."""
+        """Return a number: torch keeps the type of the tensor that a plain number meets."""
         return value
 
     def cast(self, x: Array, dtype: str) -> Array:
-        """Pixels of another type."""
+        """Convert pixels to another type."""
         return x.to(getattr(self.torch, dtype))
 
     def clip(self, x: Array, low: float, high: float) -> Array:
-        """As above."""
+        """Clip each number to two bounds."""
         return x.clamp(low, high)
 
     def histogram(self, levels: Array) -> Array:
-        """As above, by a function that needs no answer from the GPU in between."""
+        """Count each of the 256 levels, without synchronising with the GPU."""
         return self.torch.histc(levels.to(self.torch.float32), 256, 0, 256).to(self.torch.int32)
 
     def running_sum(self, x: Array) -> Array:
-        """As above."""
+        """Return the running sum of a line."""
         return x.cumsum(0)
 
     def convolve(self, image: Array, filters: Array) -> Array:
-        """As above, by the vendor's library."""
+        """Convolve all channels by the vendor's library."""
         weights = filters.permute(3, 0, 1, 2)
         return self.torch.nn.functional.conv2d(image.permute(0, 3, 1, 2), weights).permute(0, 2, 3, 1)
 
     def convolve_each(self, image: Array, filters: Array) -> Array:
-        """As above, by the vendor's library."""
+        """Convolve each channel by the vendor's library."""
         weights, channels = filters.permute(2, 0, 1)[:, None], image.shape[3]
         convolved = self.torch.nn.functional.conv2d(
             image.permute(0, 3, 1, 2), weights, padding=filters.shape[0] // 2, groups=channels

@@ -1,4 +1,4 @@
-"""Measure every example on the GPU against torch, torch.compile and CuPy: see README.md.
+"""Measurement of every example on the GPU against torch, torch.compile and CuPy: see README.md.
 
 python benchmarks/run.py [--only harris] [--sizes small] [--no-rivals] [--shape warp_tile] [--dry-run]
 """
@@ -57,7 +57,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 
 
 def passes_for(machine: str, shape: str | None) -> list[Any] | None:
-    """The standard passes with another shape of tile; None: the standard ones."""
+    """Return the standard passes with another shape of tile; None for the standard ones."""
     if shape is None:
         return None
     from tilefuse.passes.pipeline import standard_passes
@@ -98,7 +98,7 @@ def dry_run(case: Case, options: argparse.Namespace) -> None:
 
 
 def git_revision() -> str:
-    """The commit, with + if files have been changed since."""
+    """Return the commit, with + if files have changed since."""
 
     def git(*arguments: str) -> str:
         try:
@@ -112,7 +112,7 @@ def git_revision() -> str:
 
 
 def environment() -> dict[str, Any]:
-    """Facts needed to judge, or repeat, the figures."""
+    """Return the facts needed to judge or repeat the figures."""
     facts: dict[str, Any] = {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "command": " ".join([Path(sys.executable).name, *sys.argv]),
@@ -128,7 +128,7 @@ def environment() -> dict[str, Any]:
 
 
 def in_new_process(names: list[str], argv: list[str], results: dict[str, Any]) -> None:
-    """Measure the rest where the GPU is not in error."""
+    """Measure the rest in a new process, in which the GPU has no error."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rest.json"
         kept, skip = [], False
@@ -145,7 +145,7 @@ def in_new_process(names: list[str], argv: list[str], results: dict[str, Any]) -
 
 
 def require_gpu() -> str:
-    """The model of the GPU; empty, after saying why, if there is none."""
+    """Return the model of the GPU; empty, after an explanation, if there is none."""
     from tilefuse.runtime.cuda import devices
     from tilefuse.runtime.errors import TargetError
 
@@ -158,18 +158,18 @@ def require_gpu() -> str:
 
 
 def result_path(facts: dict[str, Any], what: str = "", suffix: str = ".json") -> Path:
-    """`results/<date>-<gpu>[-<what>]<suffix>`."""
+    """Return `results/<date>-<gpu>[-<what>]<suffix>`."""
     gpu = re.sub(r"[^a-z0-9]+", "-", facts["gpu"].lower()).strip("-")
     return HERE / "results" / ("-".join([facts["date"][:10], gpu, *([what] if what else [])]) + suffix)
 
 
 def reason(error: BaseException) -> str:
-    """One line, with paths from the root of the repository."""
+    """Format an error in one line, with paths from the root of the repository."""
     return f"{type(error).__name__}: {error}".replace(f"{HERE.parent}/", "").split("\n")[0][:300]
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Exit status: 1 if a pipeline failed or gave a wrong result."""
+    """Run the command line; exit status 1 if a pipeline failed or gave a wrong result."""
     arguments = sys.argv[1:] if argv is None else argv
     options = parse(arguments)
     chosen = [case for case in ALL if options.only is None or case.name in options.only]
