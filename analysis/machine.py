@@ -47,7 +47,7 @@ class Machine:
     """Of a CPU."""
 
     def keeps(self, bytes: float) -> bool:
-        """Whether so many bytes stay in the last cache of a CPU from one call to the next."""
+        """Whether this many bytes stay in the last-level cache of a CPU from one call to the next."""
         return not self.last_cache_bytes or bytes <= STAYS_SHARE * self.last_cache_bytes
 
 

@@ -16,7 +16,7 @@ _Value = tuple[Hashable, int | None]
 
 
 def row_instructions(stage: StageOp, rows: int) -> float:
-    """Count instructions beside reads for a point of a stage, if so many rows are computed in one loop.
+    """Count the instructions besides reads per point of a stage, if this many rows are computed in one loop.
 
     A value that two rows have in common, as the mean along x of a row in both of their windows, is computed once.
     """

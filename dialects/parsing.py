@@ -44,7 +44,7 @@ _FLOATS = {row.name: cast(AnyFloat, row.type) for row in FLOATS.values()}
 
 
 class _Lexer(MLIRLexer):
-    """xDSL's lexer, which takes for ever to see that a long string is not closed, and takes bytes that are no text."""
+    """xDSL's lexer, with two repairs: long unclosed strings take linear time, and invalid bytes are an error."""
 
     # no run of characters is tried again in parts
     _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')

@@ -80,7 +80,7 @@ class _Costs:
         like: _Costs | None = None,
         groups: _Kind = _Kind(),
     ):
-        """`inferred`: by node, bounds that nobody has declared. `like`: costs of a similar pipeline."""
+        """Prepare the costs; `inferred`: bounds by node that are not declared. `like`: costs of a similar pipeline."""
         self._tables, self._far = groups
         self.model, self.machine, self.extent = model, on, nominal_extent(extent, on)
         self._inferred = inferred
@@ -108,22 +108,22 @@ class _Costs:
         return self._kinds.setdefault(facts, len(self._kinds))
 
     def _points(self, node: Node) -> Hashable:
-        """The points of a picture that are needed of a function; a halo around it counts as none, as in its box."""
+        """Return the points of a picture that a function needs, without the halo around its box."""
         picture = nominal_extents(node.bounds, self.extent)
         return None if node.needed is None else tuple(map(min, node.needed, picture))
 
     def with_far(self) -> _Costs:
-        """The costs with boxes that are needed far beyond the picture, on GPUs."""
+        """Return the costs that include boxes needed far beyond the picture, on GPUs."""
         far = self.machine.is_gpu
         return _Costs(self.model, self.machine, self.extent, self._inferred, None, _Kind(self._tables, far))
 
     def of(self, members: Sequence[int], output: int) -> float | None:
-        """Microseconds, or None if the stages cannot share a kernel: one that prints is all that its own stores."""
+        """Return microseconds, or None if the stages cannot share a kernel: a printing stage must be stored alone."""
         found = self._best(members, output)
         return None if found is None else found[0]
 
     def bounded(self, members: Sequence[int], output: int) -> Mapping[int, KnownBox]:
-        """The inferred bounds with which a group is cheaper, as a thread then has all points of a dimension."""
+        """Return the inferred bounds that make a group cheaper, as a thread then has all points of a dimension."""
         found = self._best(members, output)
         if found is None or not found[1]:
             return {}
@@ -257,8 +257,7 @@ def dp_groups(model: PipelineModel, costs: _Costs) -> _Groups:
 
 
 def cheaper_groups(model: PipelineModel, costs: _Costs) -> _Groups:
-    """Find groups by dynamic programming among consecutive stages, by merging, or by the former and then the latter,
-    whichever are cheaper."""
+    """Choose the cheapest of three groupings: dynamic programming, merging, and merging after dynamic programming."""
 
     def total(groups: _Groups) -> float:
         found = [costs.of(members, output) for members, output in groups]
@@ -349,7 +348,7 @@ class GroupStages(ModulePass):
     def _grouped(
         self, pipeline: PipelineOp, like: _Costs | None = None, together: Sequence[Sequence[StageOp]] = ()
     ) -> _Grouped:
-        """Group stages; the stages of each of `together` from the start on, however many they are."""
+        """Group the stages, starting with a group for each of `together`, regardless of size."""
         model = extract(pipeline, self.extent)
         inferred = {model.node_of[s.funcs[0]]: b for s, b in inferred_bounds(pipeline).items()} if self.bound else {}
         costs = _Costs(model, machine(self.target), self.extent, inferred, like, _Kind(self.tables))

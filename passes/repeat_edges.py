@@ -79,7 +79,7 @@ class _Repeated:
                         self._ends[result] = self.of(value)
 
     def of(self, function: SSAValue) -> dict[int, _Ends]:
-        """Ends by dimension; dimensions along which it changes for ever are absent."""
+        """Return ends by dimension; dimensions along which a function never becomes constant are absent."""
         return self._ends.get(function, {})
 
     def _note(self, op: Operation) -> None:
@@ -93,7 +93,7 @@ class _Repeated:
                     self._ends[function] = {d: ends for d, ends in found.items() if ends is not None}
 
     def _of_boundary(self, op: BoundaryOp) -> dict[int, _Ends]:
-        """Ends along the dimensions that a boundary continues."""
+        """Return the ends along the dimensions that a boundary continues."""
         beside = {BoundaryKind.RepeatEdge: 0, BoundaryKind.ConstantExterior: 1}.get(op.kind.data)
         found: dict[int, _Ends] = {}
         if beside is None:
@@ -126,7 +126,7 @@ class _Repeated:
         )
 
     def _of_stage(self, stage: StageOp, dim: int, read: Sequence[tuple[StageRead, _Operands]]) -> _Ends | None:
-        """Ends of a stage's functions; None where its values follow the coordinate otherwise than by its reads."""
+        """Return the ends of a stage's functions; None if a value depends on the coordinate other than by reads."""
         if not all(isinstance(use.operation, ReadOp) for use in stage.body.block.args[dim].uses):
             return None
         plus: dict[tuple[End, End, int, int], list[int]] = {}
@@ -153,8 +153,7 @@ class _Repeated:
         return self._ordered(made.extreme(lows, least=True), made.extreme(highs, least=False))
 
     def _ordered(self, first: End, last: End) -> _Ends:
-        """Ends of a box of at least a point: where the first lies behind the last, as at `x / 2` in a picture of a
-        point, all values are the same."""
+        """Return the ends of a box, ordered. If the first is behind the last, all values are equal."""
         return first, self._made.extreme([first, last], least=False)
 
 

@@ -132,7 +132,7 @@ class LateStore:
 
 
 def part_columns(arrays: int) -> int:
-    """Columns of a part that keeps so many arrays, which share the room of one; a power of two."""
+    """Return the columns of a part with this many arrays, which share the space of one; a power of two."""
     return max(LEAST_PART_COLUMNS, 1 << (PART_COLUMNS // arrays).bit_length() - 1)
 
 

@@ -34,6 +34,13 @@ NOUNLESS = re.compile(
 )
 """Words of a docstring's first line that stand for a noun instead of giving it. `quoted` code does not count."""
 
+IDIOM = re.compile(
+    r"\b((is|are) asked|asks|held|lies? (so|well)|as they (lie|come)|beside one another|written out|for ever|so many"
+    r"|nobody|by way of)\b",
+    re.IGNORECASE,
+)
+"""Expressions of a private idiom, for which readers of CUDA and MLIR have terms: aligned, unrolled, adjacent, ..."""
+
 MOST_IN_A_FILE = 450
 
 
@@ -221,6 +228,29 @@ def test_first_lines_name_things_by_nouns(trees):
 )
 def test_words_without_nouns_are_found(text, word):
     assert [found for _, found, _ in nounless(ast.parse(f"def f():\n  {text!r}"))] == ([word] if word else [])
+
+
+def idioms(tree):
+    """Yield line, expression and first line of the docstrings that use an expression of a private idiom."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+            first = (ast.get_docstring(node) or "").partition("\n")[0]
+            if found := IDIOM.search(re.sub(r"`[^`]*`", "`code`", first)):
+                yield node.body[0].lineno, found[0], first
+
+
+def test_first_lines_use_terms_of_the_field(trees):
+    found = [
+        f'{path.relative_to(ROOT)}:{line}: "{word}": {text}'
+        for path, tree in trees.items()
+        for line, word, text in idioms(tree)
+    ]
+    assert not found, "\n".join(["say it in terms of CUDA, MLIR or C (aligned, unrolled, adjacent)", *found])
+
+
+@pytest.mark.parametrize(("text", "count"), [("Load rows that lie well.", 1), ("Unroll `written out` loops.", 0)])
+def test_idioms_are_found(text, count):
+    assert len(list(idioms(ast.parse(f"def f():\n  {text!r}")))) == count
 
 
 def test_files_are_small(trees):

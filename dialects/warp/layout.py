@@ -78,31 +78,31 @@ class Layout:
 
     @property
     def starts(self) -> tuple[int, ...]:
-        """The columns at which the registers of a lane's own begin; between them only pairs begin that are copies."""
+        """The columns at which a lane's own registers begin; only copied pairs begin in between."""
         return tuple(
             c for c in range(self.vector) if not self.pair_stride or c % (2 * self.pair_stride) < self.pair_stride
         )
 
     @property
     def dense(self) -> bool:
-        """Whether these are one after the other, and so are all registers of a row."""
+        """Whether a lane's own registers are adjacent, and so are all registers of a row."""
         return 2 * self.pair_stride in (0, self.vector)
 
     @property
     def between(self) -> frozenset[int]:
-        """The columns at which registers begin that are copies: as many left of a lane's own as it keeps there."""
+        """The columns at which copied registers begin, within a lane's own columns and beside them."""
         left, right = self.reach
         return frozenset(c + d for c in self.starts for d in range(-left, right + 1)) - frozenset(self.starts)
 
     def parts(self, start: int) -> tuple[int, ...]:
-        """The starts of the own registers, of this lane or another, that make up the register beginning at `start`.
+        """Return the starts of the one or two own registers, of any lane, that the register at `start` consists of.
 
         That one, or two: the second half of the first and the first half of the second.
         """
         return (start,) if start % self.vector in self.starts else (start - self.pair_stride, start + self.pair_stride)
 
     def same_threads(self, other: Layout) -> bool:
-        """Whether two tiles are spread over the same lanes and warps at the same place."""
+        """Whether two tiles are distributed over lanes and warps in the same manner."""
         return (self.origin, self.lanes, self.warps) == (other.origin, other.lanes, other.warps)
 
     def covers(self, other: Layout) -> bool:

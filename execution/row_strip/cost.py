@@ -106,7 +106,7 @@ def streams_output(facts: GroupFacts, machine: Machine) -> bool:
 
 
 def _shares_rows(facts: GroupFacts, counts: Sequence[dict[int, StageRows]]) -> bool:
-    """Whether rows of a stage are worth computing together: they share loads, and are as many as the output's."""
+    """Whether rows of a stage are worth computing together: they share loads, and match the output's in number."""
     if any(follow[1].ratio != 1 for follow in facts.follow.values()):
         return False
     single, *more = (sum(_loads_of(facts, rows, ids) for ids in _loops(facts, rows)) for rows in counts)

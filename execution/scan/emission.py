@@ -75,7 +75,7 @@ class ScanKernel(UpdateFunction):
         return self.finished()
 
     def _take_lines(self, where: _Where, rest: Num) -> None:
-        """Go along the lines of a thread, of which there are `rest`, or as many as its width, from the first one on."""
+        """Emit the lines of a thread from the first one: `rest` of them, at most its width."""
         self._before(where, rest)
         if self.stores_apart:
             self._others_of_all(where, rest)

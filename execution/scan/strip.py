@@ -1,4 +1,4 @@
-"""The kernel of several updates along the same lines on a CPU, as of a filter that goes down all columns and up again.
+"""Emission of several updates along the same lines on a CPU, such as a filter down all columns and up again.
 
     for each strip of lines side by side, one after the other in a block:
       the old values of the lines go into the strip, which is memory of the block's own
@@ -46,7 +46,7 @@ def strip_scan_kernel(group: GroupOp) -> func.FuncOp:
 
 
 def strip_workspaces(group: GroupOp) -> Sequence[Workspace]:
-    """The strips of all blocks, one workspace per function: by block, point of a line, and line."""
+    """Return the workspaces: the strips of all blocks, one per function, by block, point of a line, and line."""
     schedule, update = ScanSchedule.expect(group.schedule), group.update
     assert update is not None
     found = recurrence(UpdateFacts(update))
@@ -76,7 +76,7 @@ class _Strip(KernelBuffer):
     """Of a line."""
 
     def index(self, coordinates: Sequence[Num], e: Emitter) -> list[Num]:
-        """memref indices of a point."""
+        """Return the memref indices of a point."""
         place, line = (e.sub(coordinates[d], self.mins[d]) for d in (self.dim, 0))
         return [self.block, place, line]
 
@@ -86,14 +86,14 @@ class _Strip(KernelBuffer):
         return 1
 
     def extent(self, dim: int, e: Emitter) -> Num:
-        """Extent along the lines."""
+        """Return the extent along the lines."""
         assert dim == self.dim
         return self.points
 
 
 @dataclass
 class _Earlier:
-    """An update before the last one, whose functions are in the strip, in the form that `UpdateBody` takes."""
+    """An update before the last one, whose functions are in the strip, as an `UpdateBody` expects it."""
 
     kernel: _StripScan
     op: UpdateOp
@@ -114,7 +114,7 @@ class _StripScan(ScanKernel):
         return self.op is self.group.update
 
     def _line(self, open_scopes: ExitStack) -> tuple[_Where, Num]:
-        """Open the loops over blocks, and over the strips of one: the first line of a strip, and how many there are."""
+        """Open the loops over blocks and their strips; return the first line of a strip, and its number of lines."""
         e, lines, schedule = self.e, self.recurrence.lines, self.schedule
         (low, high), _ = self._span_of_strip, self._overwritten  # outside of all loops
         extents = [self.out.extent(line.dim, e) for line in lines]
@@ -151,7 +151,7 @@ class _StripScan(ScanKernel):
         return [self.tile.buffers[old] for old in self.group.olds]
 
     def _before(self, where: _Where, rest: Num) -> None:
-        """Fill the strip with the values that the updates start from, and take all of them but the last one."""
+        """Fill the strip with the initial values of the updates, and run all updates but the last."""
         e, count = self.e, self.e.min(rest, self.schedule.width)
         low, end = self._span_of_strip[0], e.add(self._span_of_strip[1], 1)
         unset = [(low, end)]
@@ -179,13 +179,13 @@ class _StripScan(ScanKernel):
         return [self.e.load(buffer.memref, buffer.index(position, self.e)) for buffer in buffers]
 
     def _on_line(self, line: _Where, place: Num) -> list[Num]:
-        """A point of a line."""
+        """Return a point of a line."""
         by_dim = {of.dim: line[of.coordinate] for of in self.recurrence.lines}
         return [place if d == self.recurrence.dim else by_dim[d] for d in range(self.op.rank)]
 
     @contextmanager
     def _instead(self, update: UpdateOp, found: Recurrence) -> Iterator[None]:
-        """Emit the steps of another update than the last one inside."""
+        """Emit the steps of another update, in place of the last one's."""
         last = self.op, self.recurrence, self.low, self.steps
         self._of(update, found)
         yield
@@ -198,7 +198,7 @@ class _StripScan(ScanKernel):
             ScanKernel._store(self, where, values)
 
     def _take_points(self, update: UpdateOp, where: _Where, count: Num) -> None:
-        """Take the points of an update in order, each of all lines of the strip."""
+        """Run the points of an update in order, each for all lines of the strip."""
         earlier = cast(UpdateFunction, _Earlier(self, update))
         domain: _Where = {}
         with ExitStack() as loops:
@@ -212,7 +212,7 @@ class _StripScan(ScanKernel):
             self._write(update, body)
 
     def _write(self, update: UpdateOp, body: UpdateBody) -> None:
-        """Write the values of all functions, when all are computed."""
+        """Write the values of all functions after all are computed."""
         e, position, counts = self.e, body.position(), body.predicate()
         written: list[tuple[SSAValue, SSAValue, list[Num]]] = []
         for number, (way, new) in enumerate(zip(update.combiners, body.terms(), strict=True)):
@@ -230,7 +230,7 @@ class _StripScan(ScanKernel):
 
     @cached_property
     def _span_of_strip(self) -> tuple[Num, Num]:
-        """The first and the last place along the lines that is stored, or that an update writes or reads of itself."""
+        """Return the first and last place along the lines that is stored, or that an update touches."""
         e, dim = self.e, self.recurrence.dim
         low = self.out.mins[dim]
         high = e.sub(e.add(low, self.out.extent(dim, e)), 1)
@@ -242,7 +242,7 @@ class _StripScan(ScanKernel):
 
     @cached_property
     def _overwritten(self) -> tuple[Num, Num] | None:
-        """The first and the last of the places that earlier updates set before anything reads them; None for none."""
+        """Return the first and last place that earlier updates set before anything reads them; None for none."""
         e, low = self.e, self._span_of_strip[0]
         found: tuple[Num, Num] | None = None
         for update in self.group.earlier:
@@ -263,7 +263,7 @@ class _StripScan(ScanKernel):
         return found
 
     def _runs(self, update: UpdateOp) -> SSAValue | None:
-        """Whether the domain of an update has points; None if it surely has."""
+        """Return whether the domain of an update has points; None if it certainly has."""
         e, runs = self.e, None
         for axis in update.domain:
             runs = e.both(runs, e.compare("sgt", self.scalar(axis.extent), 0))
@@ -273,7 +273,7 @@ class _StripScan(ScanKernel):
         return a if condition is None else self.e.pick(condition, a, b)
 
     def _ends(self, update: UpdateOp, place: IndexSum) -> tuple[Num, Num]:
-        """The least and the greatest value of an index."""
+        """Return the least and the greatest value of an index."""
         e, spans = self.e, dict[SSAValue, tuple[Num, Num]]()
         for axis in update.domain:
             start, extent = self.scalar(axis.min), self.scalar(axis.extent)

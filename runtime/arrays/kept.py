@@ -42,7 +42,7 @@ class _KeptOutputs(NamedTuple):
     references: list[tuple[Any, ...]]
 
     def is_free(self) -> bool:
-        """Whether nobody else holds an array or its memory, or has changed its shape."""
+        """Whether nothing else refers to an array or its memory, and the shapes are unchanged."""
         return references(self.arrays) == self.references
 
 
@@ -73,7 +73,7 @@ class KeptOutputs:
         return None
 
     def keep(self, call: object, stream: int | None, arrays: list[Any], pointers: list[int]) -> None:
-        """Keep new arrays, so far held only by the list `arrays`, for reuse after the user drops them."""
+        """Keep new arrays, so far referenced only by the list `arrays`, for reuse after the user drops them."""
         if stream == _PER_THREAD or not counts_references() or sum(a.nbytes for a in arrays) > _MOST_BYTES:
             return
         found = references(arrays)
