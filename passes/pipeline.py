@@ -120,7 +120,7 @@ def standard_passes(
         ComputeInSteps(target=target, extent=size)
         if machine(target).is_gpu  # on CPUs no model can
         else InlineWindows(target=target, extent=size),  # on GPUs that is not measured yet
-        *([RepeatEdges(extent=size)] if machine(target).is_gpu else []),  # on CPUs that is not measured yet
+        RepeatEdges(extent=size),
         Tile(target=target, extent=size, float_order=determinism == "gpu_to_gpu"),
         PromoteMemory(),
         ValidateOccupancy(target=target, fix=True),

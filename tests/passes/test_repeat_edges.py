@@ -47,22 +47,23 @@ def limits(pipeline, extent=EXTENT, passes=None):
     return [o for o in op.body.block.ops if isinstance(o, BoundaryOp) and isinstance(o.source.owner, GroupOp)], module
 
 
-def kernels(extent=EXTENT, algorithm="none"):
-    """The standard passes for a GPU, with a kernel for each stage."""
-    return standard_passes("h200", extent=extent, algorithm=algorithm)
+def kernels(extent=EXTENT, algorithm="none", target="h200"):
+    """The standard passes, with a kernel for each stage."""
+    return standard_passes(target, extent=extent, algorithm=algorithm)
 
 
 def values(shape, seed=0):
     return np.random.default_rng(seed).random(shape, dtype=np.float32)
 
 
+@pytest.mark.parametrize("target", ["h200", "cpu"])
 @pytest.mark.parametrize(("kind", "value"), [("repeat_edge", None), ("constant_exterior", 0.5)])
-def test_coarse_levels_ask_for_no_more_than_the_picture(kind, value):
-    pipeline = pyramid(kind, value=value)
-    found, module = limits(pipeline)
+def test_coarse_levels_ask_for_no_more_than_the_picture(kind, value, target):
+    pipeline, passes = pyramid(kind, value=value), kernels(target=target)
+    found, module = limits(pipeline, passes=passes)
     assert found
     (with_edges,) = (o for o in module.body.block.ops if isinstance(o, PipelineOp))
-    without, _ = run_passes(pipeline.to_module(), [p for p in kernels() if p.name != "repeat-edges"]), None
+    without, _ = run_passes(pipeline.to_module(), [p for p in passes if p.name != "repeat-edges"]), None
     (plain,) = (o for o in without.body.block.ops if isinstance(o, PipelineOp))
 
     def points(op):
