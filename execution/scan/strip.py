@@ -81,7 +81,7 @@ class _Strip(KernelBuffer):
         return [self.block, place, line]
 
     def axis(self, dim: int) -> int:
-        """The dimension of the memref along the lines."""
+        """Return the axis of the memref along the lines."""
         assert dim == self.dim
         return 1
 
