@@ -16,7 +16,8 @@ from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.index import Index
 from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.dialects.img.axes import letter
-from tilefuse.dialects.img.ops import GroupOp, ReadOp, UpdateOp, WriteOp
+from tilefuse.dialects.img.combiners import combined
+from tilefuse.dialects.img.ops import SET, GroupOp, ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.dialects.naming import value_name
 from tilefuse.lowering.abi import kernel_args, kernel_name, memref_type, threads
@@ -81,6 +82,20 @@ class UpdateFunction:
         type = self.op.olds[number].type
         assert isinstance(type, FuncType)
         return type.element
+
+    def left(self, number: int, before: SSAValue | None, term: SSAValue, counts: SSAValue | None) -> SSAValue:
+        """Return the value that a write of a term leaves of a function, where `before` stands.
+
+        `counts`: the predicate of the write, None for true. Without one, and without a combiner, `before` may be None.
+        """
+        value, way = term, self.op.combiners[number]
+        if way != SET:
+            assert before is not None
+            value = self.e.op(combined(way, self.element(number), before, term))
+        if counts is not None:
+            assert before is not None
+            value = self.e.select(counts, value, before)
+        return value
 
     def place(self, number: int, where: Sequence[Num]) -> tuple[SSAValue, list[Num]]:
         """Return memory and index of an updated function at coordinates."""

@@ -10,14 +10,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from xdsl.dialects import func
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from tilefuse.analysis.recurrence import Line, Recurrence, recurrence
 from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.img.axes import letter
-from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import SET, GroupOp, ReadOp, UpdateOp, WriteOp
-from tilefuse.dialects.img.types import FuncType
 from tilefuse.execution.scan.attribute import ScanSchedule
 from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.shared_body import SharedBody
@@ -256,17 +254,7 @@ class ScanKernel(UpdateFunction):
                 return last[self.op.currents.index(read.source)][self.recurrence.back[read] - 1]  # type: ignore[arg-type]
 
             terms, counts = body.at(where, own)
-            new = []
-            for number, (way, term) in enumerate(zip(self.op.combiners, terms, strict=True)):
-                before = stands[number]
-                value = term
-                if way != SET:
-                    assert before is not None
-                    value = e.op(combined(way, self._element(number), before, term))
-                if counts is not None:
-                    assert before is not None
-                    value = e.select(counts, value, before)
-                new.append(value)
+            new = [self.left(number, stands[number], term, counts) for number, term in enumerate(terms)]
             self._store(where, new)
             for number, value in enumerate(new):
                 last[number] = [value, *last[number][:-1]]
@@ -327,8 +315,3 @@ class ScanKernel(UpdateFunction):
     def _indices(self, op: ReadOp | WriteOp, where: _Where) -> list[Num]:
         operands = [where[v] if v in where else self.scalar(v) for v in op.indices]
         return [self.e.affine(x, operands) for x in op.map.data.results]
-
-    def _element(self, number: int) -> Attribute:
-        type = self.op.olds[number].type
-        assert isinstance(type, FuncType)
-        return type.element

@@ -21,7 +21,6 @@ from xdsl.ir import SSAValue
 
 from tilefuse.analysis.recurrence import Recurrence
 from tilefuse.dialects.img.axes import letter
-from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import SET, GroupOp, ReadOp, UpdateOp
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp
@@ -254,16 +253,10 @@ class _StagedScan(ScanKernel):
 
         terms, counts = body.at(at, own)
         new = []
-        for number, (way, term) in enumerate(zip(self.op.combiners, terms, strict=True)):
-            name, value = (self.op.write_op, number), term
+        for number, term in enumerate(terms):
+            name = (self.op.write_op, number)
             before = body.load(name) if name in self.staging.of else self._standing(number, at)
-            if way != SET:
-                assert before is not None
-                value = e.op(combined(way, self._element(number), before, term))
-            if counts is not None:
-                assert before is not None
-                value = e.select(counts, value, before)
-            new.append(value)
+            new.append(self.left(number, before, term, counts))
         if not self.results:
             self._store(at, new)
         for number, value in enumerate(new):

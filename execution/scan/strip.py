@@ -24,7 +24,6 @@ from tilefuse.analysis.index_sums import IndexSum
 from tilefuse.analysis.line_updates import places_along, run_of_places
 from tilefuse.analysis.recurrence import Recurrence, recurrence
 from tilefuse.analysis.updates import UpdateFacts
-from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import SET, GroupOp, UpdateOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.execution.scan.attribute import ScanSchedule
@@ -32,7 +31,7 @@ from tilefuse.execution.scan.emission import ScanKernel
 from tilefuse.execution.scan.turned import TurnedScan
 from tilefuse.lowering.buffers import KernelBuffer
 from tilefuse.lowering.emit import Emitter, Num
-from tilefuse.lowering.update_body import UpdateBody, UpdateFunction, domain_loops
+from tilefuse.lowering.update_body import UpdateBody, domain_loops
 from tilefuse.lowering.update_ends import Ends
 from tilefuse.lowering.workspaces import Call, Workspace
 
@@ -89,19 +88,6 @@ class _Strip(KernelBuffer):
         """Return the extent along the lines."""
         assert dim == self.dim
         return self.points
-
-
-@dataclass
-class _Earlier:
-    """An update before the last one, whose functions are in the strip, as an `UpdateBody` expects it."""
-
-    kernel: _StripScan
-    op: UpdateOp
-
-    def __post_init__(self) -> None:
-        self.e, self.tile, self.skipped = self.kernel.e, self.kernel.tile, ()
-        self.terms, self.scalar, self.place = list(self.op.write_op.values), self.kernel.scalar, self.kernel.place
-        self.element = self.kernel.element
 
 
 class _StripScan(ScanKernel):
@@ -170,7 +156,8 @@ class _StripScan(ScanKernel):
                     firsts = {line.coordinate: on_line[line.dim] for line in found.lines}
                     ScanKernel._lines_together(self, firsts, count)
             else:
-                self._take_points(update, where, count)
+                with self._instead(update):
+                    self._take_points(where, count)
 
     def _initial(self, position: Sequence[Num]) -> list[SSAValue]:
         if self.initial is not None:
@@ -184,12 +171,14 @@ class _StripScan(ScanKernel):
         return [place if d == self.recurrence.dim else by_dim[d] for d in range(self.op.rank)]
 
     @contextmanager
-    def _instead(self, update: UpdateOp, found: Recurrence) -> Iterator[None]:
-        """Emit the steps of another update, in place of the last one's."""
-        last = self.op, self.recurrence, self.low, self.steps
-        self._of(update, found)
+    def _instead(self, update: UpdateOp, found: Recurrence | None = None) -> Iterator[None]:
+        """Emit another update inside, a recurrence if `found` is given, in place of the last one."""
+        last = self.op, self.terms, self.recurrence, self.low, self.steps
+        self.op, self.terms = update, list(update.write_op.values)
+        if found is not None:
+            self._of(update, found)
         yield
-        self.op, self.recurrence, self.low, self.steps = last
+        self.op, self.terms, self.recurrence, self.low, self.steps = last
 
     def _store(self, where: _Where, values: Sequence[SSAValue]) -> None:
         if self.stores_apart:
@@ -197,33 +186,27 @@ class _StripScan(ScanKernel):
         else:
             ScanKernel._store(self, where, values)
 
-    def _take_points(self, update: UpdateOp, where: _Where, count: Num) -> None:
+    def _take_points(self, where: _Where, count: Num) -> None:
         """Run the points of an update in order, each for all lines of the strip."""
-        earlier = cast(UpdateFunction, _Earlier(self, update))
         domain: _Where = {}
         with ExitStack() as loops:
-            if not domain_loops(earlier, domain, loops):
+            if not domain_loops(self, domain, loops):
                 return
             _, line = loops.enter_context(self._lanes(where, count))
             on_line = self._on_line(line, 0)
-            pure = {c: on_line[d] for c, d in zip(update.pure, update.pure_dims, strict=True)}
-            body = UpdateBody(earlier, domain | pure)
+            pure = {c: on_line[d] for c, d in zip(self.op.pure, self.op.pure_dims, strict=True)}
+            body = UpdateBody(self, domain | pure)
             body.compute()
-            self._write(update, body)
+            self._write(body)
 
-    def _write(self, update: UpdateOp, body: UpdateBody) -> None:
+    def _write(self, body: UpdateBody) -> None:
         """Write the values of all functions after all are computed."""
         e, position, counts = self.e, body.position(), body.predicate()
         written: list[tuple[SSAValue, SSAValue, list[Num]]] = []
-        for number, (way, new) in enumerate(zip(update.combiners, body.terms(), strict=True)):
+        for number, term in enumerate(body.terms()):
             memref, index = self.place(number, position)
-            before = e.load(memref, index) if way != SET or counts is not None else None
-            if way != SET:
-                assert before is not None
-                new = e.op(combined(way, self.element(number), before, new))
-            if counts is not None:
-                assert before is not None
-                new = e.select(counts, new, before)
+            reads = self.op.combiners[number] != SET or counts is not None
+            new = self.left(number, e.load(memref, index) if reads else None, term, counts)
             written.append((new, memref, index))
         for new, memref, index in written:
             e.store(new, memref, index)
