@@ -26,6 +26,7 @@ REASONS = {
     r" % | / \(\w+ \? 1 : ": "there is no division of vectors of integers",
     r"\(x_ >> 1\)": "every second column within a block tile: strips take such rows",
     r"\w+\[[^][=]+\]\[\w+\] = -?0\.0f;": "a few vectors of zeros, which become no loop, or one call of memset",
+    r"< \d\d; \+\+\w+\) \{\n +\w+\[[^=;]+\] = -?0\.0f;": "the same, in a strip of lines",
 }
 """Loops over columns that GCC leaves scalar, by a pattern in their text, and why."""
 
