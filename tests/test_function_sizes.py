@@ -195,13 +195,21 @@ def test_fragments_are_found(text, count):
     assert len(list(fragments(ast.parse(f"def f():\n  {text!r}")))) == count
 
 
-def nounless(tree):
-    """Yield line, word and first line of the docstrings of functions, classes and the module that lack a noun."""
+def in_first_lines(tree, pattern, code):
+    """Yield line, match of a pattern, and first line of the docstrings of functions, classes and the module.
+
+    `code`: what is no prose in them.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
             first = (ast.get_docstring(node) or "").partition("\n")[0]
-            if found := NOUNLESS.search(re.sub(r"`[^`]*`|\"[^\"]*\"", "`code`", first)):
+            if found := pattern.search(re.sub(code, "`code`", first)):
                 yield node.body[0].lineno, found[0], first
+
+
+def nounless(tree):
+    """Yield line, word and first line of the docstrings that lack a noun."""
+    return in_first_lines(tree, NOUNLESS, r"`[^`]*`|\"[^\"]*\"")
 
 
 def test_first_lines_name_things_by_nouns(trees):
@@ -232,11 +240,7 @@ def test_words_without_nouns_are_found(text, word):
 
 def idioms(tree):
     """Yield line, expression and first line of the docstrings that use an expression of a private idiom."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
-            first = (ast.get_docstring(node) or "").partition("\n")[0]
-            if found := IDIOM.search(re.sub(r"`[^`]*`", "`code`", first)):
-                yield node.body[0].lineno, found[0], first
+    return in_first_lines(tree, IDIOM, r"`[^`]*`")
 
 
 def test_first_lines_use_terms_of_the_field(trees):
