@@ -36,11 +36,6 @@ def why_not_along_lines(updates: Sequence[UpdateOp]) -> str | None:
     return None
 
 
-def goes_along_lines(updates: Sequence[UpdateOp]) -> bool:
-    """Whether all updates, each of the functions of the one before it, go along the lines of the last one."""
-    return why_not_along_lines(updates) is None
-
-
 def places_along(update: UpdateOp, found: Recurrence) -> Iterator[IndexSum]:
     """Yield the places along the lines that an update writes, or reads of itself."""
     for op in _touching(update):

@@ -274,6 +274,21 @@ class UpdateBody:
         """Compute the position of the write."""
         return self._indices(self.op.write_op, point)
 
+    def write(self, counts: SSAValue | None = None) -> None:
+        """Write the values of all functions at a single point, after all are computed.
+
+        `counts`: the predicate, for which old values are loaded, and stored again where it is false; None for true.
+        """
+        e, function, where = self.e, self.function, self.position()
+        written: list[tuple[SSAValue, SSAValue, list[Num]]] = []
+        for number, term in enumerate(self.terms()):
+            memref, index = function.place(number, where)
+            reads = self.op.combiners[number] != SET or counts is not None
+            new = function.left(number, e.load(memref, index) if reads else None, term, counts)
+            written.append((new, memref, index))
+        for new, memref, index in written:
+            e.store(new, memref, index)
+
     def value(self, value: SSAValue, point: int = 0) -> SSAValue:
         """Return a value of the body at a point."""
         where, values = self._where[point], self._values[point]

@@ -39,7 +39,7 @@ from xdsl.passes import ModulePass
 
 from tilefuse.analysis.access import reads
 from tilefuse.analysis.instructions import instruction_cost
-from tilefuse.analysis.line_updates import chain_of, goes_along_lines
+from tilefuse.analysis.line_updates import chain_of, why_not_along_lines
 from tilefuse.analysis.machine import check_target, machine
 from tilefuse.analysis.recurrence import Recurrence, has_all_points, recurrence, transposes_lines
 from tilefuse.analysis.updates import UpdateFacts
@@ -75,7 +75,7 @@ class GroupUpdates(ModulePass):
     def _together(self, update: UpdateOp) -> list[UpdateOp]:
         """The update, and on CPUs the updates behind it that go along the same lines."""
         chain = [update] if machine(self.target).is_gpu else chain_of(update)
-        while len(chain) > 1 and not goes_along_lines(chain):
+        while len(chain) > 1 and why_not_along_lines(chain) is not None:
             chain.pop()
         return chain
 

@@ -13,8 +13,7 @@ from contextlib import ExitStack
 from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
-from tilefuse.dialects.img.combiners import combined
-from tilefuse.dialects.img.ops import SET, GroupOp
+from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.types import storage_type
 from tilefuse.execution.in_order.attribute import InOrderSchedule
 from tilefuse.lowering.emit import PRIVATE, Num
@@ -44,7 +43,7 @@ def update_kernel(group: GroupOp) -> func.FuncOp:
                 body = UpdateBody(function, where)
                 body.compute()
                 with function.e.when(body.predicate()):
-                    _write(function, body)
+                    body.write()
         if isinstance(function, _KeptPoints):
             with ExitStack() as points:
                 where = dict(pure)
@@ -92,17 +91,3 @@ def _points_of_a_thread(
     point = open_scopes.enter_context(e.loop(e.min(end, count), "x", simd=True))
     where[x] = e.add(first, point)
     return point
-
-
-def _write(function: UpdateFunction, body: UpdateBody) -> None:
-    """Write the values of all functions after all are computed."""
-    e, op = function.e, function.op
-    where = body.position()
-    written: list[tuple[SSAValue, SSAValue, list[Num]]] = []
-    for number, (way, new) in enumerate(zip(op.combiners, body.terms(), strict=True)):
-        memref, index = function.place(number, where)
-        if way != SET:
-            new = e.op(combined(way, function.element(number), e.load(memref, index), new))
-        written.append((new, memref, index))
-    for new, memref, index in written:
-        e.store(new, memref, index)

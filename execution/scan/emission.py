@@ -53,10 +53,14 @@ class ScanKernel(UpdateFunction):
         """Whether results are stored elsewhere than in the memory of the functions that are updated."""
         return self.finish is not None
 
+    @property
+    def has_steps(self) -> bool:
+        """Whether lines may have steps: their number is not known to be zero."""
+        return not isinstance(self.steps, int) or self.steps > 0
+
     def emit(self) -> func.FuncOp:
         """The whole function."""
-        nothing = isinstance(self.steps, int) and self.steps <= 0
-        if nothing and not self.stores_apart:
+        if not self.has_steps and not self.stores_apart:
             return self.finished()
         with ExitStack() as open_scopes:
             where, rest = self._line(open_scopes)
@@ -77,7 +81,7 @@ class ScanKernel(UpdateFunction):
         self._before(where, rest)
         if self.stores_apart:
             self._others_of_all(where, rest)
-        if isinstance(self.steps, int) and self.steps <= 0:
+        if not self.has_steps:
             return
         if self.schedule.width > 1 and self.recurrence.dim == 0:
             self._rows_together(where, rest)

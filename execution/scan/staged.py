@@ -88,7 +88,7 @@ class _StagedScan(ScanKernel):
     def emit(self) -> func.FuncOp:
         """The whole function."""
         e = self.e
-        if isinstance(self.steps, int) and self.steps <= 0 and self.finish is None:
+        if not self.has_steps and self.finish is None:
             return self.finished()
         with ExitStack() as open_scopes:
             counts = [

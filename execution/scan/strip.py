@@ -24,7 +24,7 @@ from tilefuse.analysis.index_sums import IndexSum
 from tilefuse.analysis.line_updates import places_along, run_of_places
 from tilefuse.analysis.recurrence import Recurrence, recurrence
 from tilefuse.analysis.updates import UpdateFacts
-from tilefuse.dialects.img.ops import SET, GroupOp, UpdateOp
+from tilefuse.dialects.img.ops import GroupOp, UpdateOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.execution.scan.attribute import ScanSchedule
 from tilefuse.execution.scan.emission import ScanKernel
@@ -152,9 +152,10 @@ class _StripScan(ScanKernel):
             found = recurrence(UpdateFacts(update))
             if isinstance(found, Recurrence):
                 on_line = self._on_line(where, 0)
+                firsts = {line.coordinate: on_line[line.dim] for line in found.lines}
                 with self._instead(update, found):
-                    firsts = {line.coordinate: on_line[line.dim] for line in found.lines}
-                    ScanKernel._lines_together(self, firsts, count)
+                    if self.has_steps:
+                        ScanKernel._lines_together(self, firsts, count)
             else:
                 with self._instead(update):
                     self._take_points(where, count)
@@ -197,19 +198,7 @@ class _StripScan(ScanKernel):
             pure = {c: on_line[d] for c, d in zip(self.op.pure, self.op.pure_dims, strict=True)}
             body = UpdateBody(self, domain | pure)
             body.compute()
-            self._write(body)
-
-    def _write(self, body: UpdateBody) -> None:
-        """Write the values of all functions after all are computed."""
-        e, position, counts = self.e, body.position(), body.predicate()
-        written: list[tuple[SSAValue, SSAValue, list[Num]]] = []
-        for number, term in enumerate(body.terms()):
-            memref, index = self.place(number, position)
-            reads = self.op.combiners[number] != SET or counts is not None
-            new = self.left(number, e.load(memref, index) if reads else None, term, counts)
-            written.append((new, memref, index))
-        for new, memref, index in written:
-            e.store(new, memref, index)
+            body.write(body.predicate())
 
     @cached_property
     def _span_of_strip(self) -> tuple[Num, Num]:

@@ -3,6 +3,11 @@
 // RUN: pipeline-opt %s -p 'validate-occupancy{target=cpu},lower-groups' -t c | filecheck %s
 // RUN: sed 's/, blocks = 4//' %s | not pipeline-opt -p 'validate-occupancy{target=cpu}' 2>&1 | filecheck %s --check-prefix=NONE
 // RUN: sed 's/#schedule.scan.*{/#schedule.in_order<threads = [4]> {/' %s | not pipeline-opt -p 'validate-occupancy{target=cpu}' 2>&1 | filecheck %s --check-prefix=ORDER
+// RUN: sed '/update "down"/s/n\]/none]/' %s | pipeline-opt -p 'validate-occupancy{target=cpu},lower-groups' -t c | filecheck %s --check-prefix=EMPTY
+
+// An update of no points is left out.
+// EMPTY:     for (idx strip_ =
+// EMPTY:     out_up_[
 
 // NONE: blocks share out the lines of several updates, and of no single one
 // ORDER: in_order runs a single update, and 'down' stands before it; give it a group of its own
@@ -24,6 +29,7 @@ img.pipeline @filter {
   %in = img.input "in" : !img.func<2xf32>
   %n = img.extent 1 of %in : !img.func<2xf32>
   %one = arith.constant 1 : index
+  %none = arith.constant 0 : index
   %up = img.group "up" schedule #schedule.scan<threads = [1], width = 16, blocks = 4> {
     %start = img.stage "start" (%x, %y) -> f32 {
       %v = img.read %in[%x, %y] : !img.func<2xf32>
