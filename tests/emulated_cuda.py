@@ -24,6 +24,7 @@ from tilefuse.runtime.compile import compiled
 from tilefuse.runtime.compile.compiled import Compiled
 from tilefuse.runtime.compile.specialize import find_pipeline
 from tilefuse.runtime.cpu import entry_points
+from tilefuse.runtime.cpu.driver import KernelOfCall
 from tilefuse.runtime.cpu.entry_points import c_entry_points
 from tilefuse.runtime.launch import plan, prepared
 from tilefuse.runtime.launch.cpu_runner import CpuRunner
@@ -86,14 +87,20 @@ def emulate(
         return libraries[source]
 
     class Runner(CpuRunner):
-        def __init__(self, plan: Any, library: ctypes.CDLL, outputs: Any, spare: Any):
-            super().__init__(plan, library, outputs, spare)
-            self._kernels = [
-                (_with_grid(library, kernel, function, found, watched), template, kernel)
-                for function, template, kernel in self._kernels
-            ]
-            for _, _, kernel in self._kernels:
-                assert all(0 < n <= most for n, most in zip(kernel.grid, most_blocks, strict=True)), kernel.grid
+        def _driver(self, library: ctypes.CDLL, kernels: Sequence[KernelOfCall], values: int) -> Any:
+            launches = self._plan.launches
+            for launch in launches:
+                assert all(0 < n <= most for n, most in zip(launch.grid, most_blocks, strict=True)), launch.grid
+            of_grids = [_with_grid(library, launch, found, watched) for launch in launches]
+
+            def drive(given: Sequence[int]) -> None:
+                for kernel, run in zip(kernels, of_grids, strict=True):
+                    words = (ctypes.c_uint64 * len(kernel.words))(*kernel.words)
+                    for fill in kernel.fills:
+                        words[fill.word] = given[fill.value] + fill.offset
+                    run(words)
+
+            return drive
 
     patch.setattr(Compiled, "most_blocks", most_blocks)
     patch.setattr(Compiled, "_lower", _lower)
@@ -127,13 +134,14 @@ _ASSEMBLY = (
 def _with_grid(
     library: ctypes.CDLL,
     kernel: plan.KernelLaunch,
-    function: Any,
     found: list[int],
     watched: Callable[[], np.ndarray] | None,
 ) -> Any:
+    function = getattr(library, entry_points.entry_point(kernel.name))
+    function.argtypes, function.restype = [ctypes.c_void_p], None
     three, two = ctypes.c_int * 3, ctypes.c_ulonglong * 2
 
-    def run(words: int) -> None:
+    def run(words: ctypes.Array) -> None:
         three.in_dll(library, "emulated_grid")[:] = kernel.grid
         three.in_dll(library, "emulated_threads")[:] = kernel.threads
         ctypes.c_int.in_dll(library, "emulated_shared_bytes").value = kernel.shared_bytes

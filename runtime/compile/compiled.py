@@ -28,6 +28,7 @@ from tilefuse.passes.validate_occupancy import ValidateOccupancy
 from tilefuse.runtime.compile.backend import Backend
 from tilefuse.runtime.compile.specialize import find_pipeline
 from tilefuse.runtime.cpu import c_compiler
+from tilefuse.runtime.cpu.driver import DRIVER_TEXT
 from tilefuse.runtime.cpu.entry_points import c_entry_points
 from tilefuse.runtime.cuda import cubins
 from tilefuse.runtime.cuda.register_fit import Cubins
@@ -187,7 +188,8 @@ class Compiled:
     def _print(self, module: ModuleOp, index_bits: int) -> str:
         if self._is_gpu:
             return print_cuda(module, index_bits=index_bits)
-        return print_c(module, index_bits=index_bits) + c_entry_points(groups_of(find_pipeline(module)))
+        entries = c_entry_points(groups_of(find_pipeline(module)))
+        return print_c(module, index_bits=index_bits) + entries + DRIVER_TEXT
 
     @collector_off()
     def _fit_registers(self, index_bits: int, arch: str, folded: bool) -> Kernels:

@@ -1,9 +1,10 @@
-"""Splitting of a C source for parallel compilation: each part has some kernels, and static helpers."""
+"""Splitting of a C source for parallel compilation: each part has some kernels, and static helpers; one the driver."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilefuse.runtime.cpu.driver import DRIVER
 from tilefuse.runtime.cpu.entry_points import entry_of
 from tilefuse.runtime.cpu.output import SETTER
 from tilefuse.targets.cpus import host_cpu
@@ -28,7 +29,8 @@ def side_by_side_parts(source: str, kernels: Sequence[str]) -> list[str]:
         shortest = lengths.index(min(lengths))
         parts[shortest].append(name)
         lengths[shortest] += length
-    return [_with_static(source, [name for name in kernels if name not in part]) for part in parts if part]
+    texts = [_with_static(source, [name for name in kernels if name not in part]) for part in parts if part]
+    return [texts[0], *(text.replace(_definition(DRIVER), _static(DRIVER)) for text in texts[1:])]
 
 
 def _lengths(source: str, kernels: Sequence[str]) -> list[tuple[int, str]]:
@@ -44,8 +46,12 @@ def _lengths(source: str, kernels: Sequence[str]) -> list[tuple[int, str]]:
 def _with_static(source: str, kernels: Sequence[str]) -> str:
     for name in kernels:
         for function in (name, entry_of(name)):
-            source = source.replace(_definition(function), f"\nstatic {_definition(function)[1:]}")
+            source = source.replace(_definition(function), _static(function))
     return source
+
+
+def _static(function: str) -> str:
+    return f"\nstatic {_definition(function)[1:]}"
 
 
 def _definition(function: str) -> str:

@@ -1,18 +1,18 @@
-"""Runner of plans on the CPU: writes addresses into arguments, and calls kernels in order."""
+"""Runner of plans on the CPU: clears buffers, calls the driver of the kernels' library, copies results."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from tilefuse.runtime.arrays.layouts import Picture
 from tilefuse.runtime.arrays.strided import numpy_at
+from tilefuse.runtime.cpu.driver import Driver, Fill, KernelOfCall
 from tilefuse.runtime.cpu.entry_points import entry_point
 from tilefuse.runtime.launch.arena import ARENA_ALIGNMENT
 from tilefuse.runtime.launch.plan import CopyOut, Plan
-from tilefuse.runtime.launch.runner import fill
 
 
 class CpuRunner:
@@ -22,12 +22,25 @@ class CpuRunner:
         self._plan = plan
         self._outputs = tuple(outputs)
         self._spare = spare
-        self._kernels = []
-        for launch in plan.launches:
-            function = getattr(library, entry_point(launch.name))
-            function.argtypes, function.restype = [ctypes.c_void_p], None
-            template = (ctypes.c_uint64 * len(launch.words))(*launch.words)
-            self._kernels.append((function, template, launch))
+        addresses = [a for launch in plan.launches for a in launch.addresses]
+        buffers = self._buffers = 1 + max((a.buffer for a in addresses), default=-1)
+        kernels = [
+            KernelOfCall(
+                entry_point(launch.name),
+                launch.words,
+                [
+                    *(Fill(a.slot, a.buffer, a.offset) for a in launch.addresses),
+                    *(Fill(s.slot, buffers + s.number) for s in launch.scalars),
+                ],
+            )
+            for launch in plan.launches
+        ]
+        self._drive = self._driver(library, kernels, buffers + len(plan.scalars))
+
+    def _driver(
+        self, library: ctypes.CDLL, kernels: Sequence[KernelOfCall], values: int
+    ) -> Callable[[Sequence[int]], None]:
+        return Driver(library, kernels, values)
 
     def run(self, pointers: list[int], scalars: Sequence[int], stream: int | None) -> None:
         """Run the kernels one after the other; return when all is written."""
@@ -37,11 +50,7 @@ class CpuRunner:
             pointers = [*pointers, -(-start // ARENA_ALIGNMENT) * ARENA_ALIGNMENT]
         for clear in self._plan.clears:
             ctypes.memset(pointers[clear.buffer] + clear.offset, clear.byte, clear.size)
-        for function, template, launch in self._kernels:
-            # A copy, because other threads may run the same plan.
-            words = type(template).from_buffer_copy(template)
-            fill(words, launch, pointers, scalars)
-            function(ctypes.addressof(words))
+        self._drive([*pointers[: self._buffers], *scalars])
         for copy in self._plan.copies:
             self._copy(copy, pointers)
         if arena is not None and not self._spare:
