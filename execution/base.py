@@ -39,7 +39,7 @@ class ByHand:
     vector: int = 1
     unroll: Sequence[int] = ()
     """Of the first dimensions; the others are all written out."""
-    stream: int = 1
+    tiles_per_block: int = 1
     rows: int = 4
     exchange: bool = False
     blocks: int = 0
@@ -264,7 +264,7 @@ class ExecutionModel(ABC):
         return False
 
     def dynamic_shared(self, group: GroupOp) -> int:
-        """Return the bytes of dynamic shared memory of a launch: the size of the array marked `kernel.dynamic`."""
+        """Return the bytes of dynamic shared memory of a launch: of the array marked `kernel.dynamic_shared`."""
         return 0
 
     def lowering_passes(self, *, warps: bool) -> list[ModulePass]:

@@ -1,4 +1,4 @@
-"""Grain size on CPUs: the least work for which waking several threads pays."""
+"""Parallel threshold on CPUs: the least work for which waking several threads pays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LANE_INSTRUCTIONS = 12.0
 """Instructions of vector lanes that take as long as one of a loop without vectors."""
 
 
-def shared_from(facts: GroupFacts, tile: tuple[int, ...]) -> int:
+def parallel_threshold(facts: GroupFacts, tile: tuple[int, ...]) -> int:
     """Return the number of output points from which on several threads compute the tiles."""
     nodes, work = facts.model.nodes, 1.0
     for id, region in regions(facts.model, list(facts.members), facts.output, tile, facts.follow).items():
@@ -35,12 +35,12 @@ def shared_from(facts: GroupFacts, tile: tuple[int, ...]) -> int:
 
 
 def share_few(group: GroupOp, kernel: func.FuncOp) -> None:
-    """Write the grain size on an update's kernel, in pure points times points of the domain.
+    """Write the parallel threshold on an update's kernel, in pure points times points of the domain.
 
     A kernel of tiles has its own already.
     """
     op = group.update
-    if op is None or "kernel.shared_from" in kernel.attributes:
+    if op is None or "kernel.parallel_threshold" in kernel.attributes:
         return
     args = kernel_args(group)
     numbers = _numbers(args)
@@ -57,7 +57,7 @@ def share_few(group: GroupOp, kernel: func.FuncOp) -> None:
     if Axis.Scatter in UpdateFacts(op).axes:
         work = work + LANE_INSTRUCTIONS if model_of(group).places_first else LANE_INSTRUCTIONS * work
     work = steps * (work + sum(map(_of_a_point, group.earlier))) + sum(map(_of_a_point, group.beside))
-    kernel.attributes["kernel.shared_from"] = DenseArrayBase.from_list(i64, [math.ceil(ALONE / work), *factors])
+    kernel.attributes["kernel.parallel_threshold"] = DenseArrayBase.from_list(i64, [math.ceil(ALONE / work), *factors])
 
 
 def _numbers(args: Sequence[KernelArg]) -> list[int]:

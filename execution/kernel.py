@@ -20,7 +20,7 @@ from tilefuse.dialects.img.types import FuncType
 from tilefuse.dialects.naming import value_name
 from tilefuse.execution.cover import end_covered, first_covered
 from tilefuse.execution.facts import GroupFacts
-from tilefuse.execution.few_tiles import shared_from
+from tilefuse.execution.few_tiles import parallel_threshold
 from tilefuse.execution.interior import is_interior
 from tilefuse.execution.plan import KernelPlan, TileFunction, argument_hint
 from tilefuse.execution.reach import boundary_reach
@@ -145,11 +145,11 @@ class _TiledKernel:
         """Emit the function of the kernel."""
         e, plan = self.e, self.plan
         self._tile_counts()
-        counts, rank, stream = self.counts, plan.rank, plan.schedule.tiles_per_block
+        counts, rank, tiles = self.counts, plan.rank, plan.schedule.tiles_per_block
         depth: Num = 1
         for n in counts[2:]:
             depth = e.mul(depth, n)
-        rows = e.ceildiv(counts[1], stream) if rank > 1 else 1
+        rows = e.ceildiv(counts[1], tiles) if rank > 1 else 1
         along = [(depth, "bz"), (rows, "by"), (counts[0] if rank > 0 else 1, "bx")]
         with ExitStack() as scopes:
             if plan.deep_first:
@@ -232,13 +232,13 @@ class _TiledKernel:
         if REGISTER_BOUNDED in group.attributes or self.plan.register_bounded:
             bound(group, result)
         if math.prod(self.plan.schedule.thread_counts) == 1 and self.plan.rank:
-            least = shared_from(GroupFacts.of(group, self.plan.model), tuple(self.plan.sizes))
+            least = parallel_threshold(GroupFacts.of(group, self.plan.model), tuple(self.plan.sizes))
             output = self.function.outputs[self.plan.stored[0].first].memref
             assert isinstance(output, BlockArgument)
             factors = [n for axis in range(self.plan.rank) for n in (output.index, axis)]
-            result.attributes["kernel.shared_from"] = DenseArrayBase.from_list(i64, [least, *factors])
-            if self.plan.as_they_come:
-                result.attributes["kernel.as_they_come"] = UnitAttr()
+            result.attributes["kernel.parallel_threshold"] = DenseArrayBase.from_list(i64, [least, *factors])
+            if self.plan.is_dynamic:
+                result.attributes["kernel.dynamic_schedule"] = UnitAttr()
         chain = ", ".join(s.sym_name.data for s in group.stages)
         result.attributes["kernel.comment"] = StringAttr(f"{chain}: {group.schedule}")
         return result

@@ -91,8 +91,8 @@ class KernelPlan(ABC):
         """Whether the kernel has a bound on registers that leaves room for the schedule's `blocks`."""
         self.one_version = False
         """Whether all tiles run one text, which asks itself where the picture ends: as that of border tiles."""
-        self.as_they_come = False
-        """Whether threads of a CPU take one tile after the other as they come, not each an equal share at once."""
+        self.is_dynamic = False
+        """Whether tiles are distributed dynamically over CPU threads (OpenMP: `schedule(dynamic)`)."""
         self.tile_arguments: Sequence[tuple[str, Attribute]] = ()
         """Names and types of further arguments of the tile body, as of arrays that the tiles of a block share:
         `TileContext.arguments`."""

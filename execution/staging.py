@@ -54,7 +54,7 @@ class Staging:
             return [e.alloca([buffers, *o.shape], t.element_type, SHARED, "staged")
                     for o, t in zip(self.operands, types, strict=True)]  # fmt: skip
         op = memref.AllocaOp.get(i8, shape=[sum(sizes)], memory_space=space)
-        op.attributes["kernel.dynamic"] = UnitAttr()
+        op.attributes["kernel.dynamic_shared"] = UnitAttr()
         together = e.op(op, "all_staged")
         starts = [0, *accumulate(sizes)]
         return [e.op(memref.ViewOp(together, e.value(s), [], t), "staged") for s, t in zip(starts, types, strict=False)]

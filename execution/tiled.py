@@ -33,7 +33,7 @@ class TiledModel(ExecutionModel):
         unroll = [*given.unroll, *rounds[len(given.unroll) :]][: len(rounds)] if given.unroll else ()
         more: dict[str, int | Sequence[int]] = {
             "unroll": unroll,
-            "stream": given.stream if len(rounds) > 1 else 1,
+            "tiles_per_block": given.tiles_per_block if len(rounds) > 1 else 1,
             "prefetch_rows": given.prefetch_rows,
         }
         said = {key: value for key, value in more.items() if value not in ((), 0, 1) or key in self.schedule.PARAMETERS}

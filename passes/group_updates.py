@@ -11,19 +11,19 @@
       img.yield %relu_1 : !img.func<2xf32>
     } : !img.func<2xf32>
 
-A stage that gives the old functions, and nothing else, is computed where the update starts from it; one that alone
-reads what the update gives, at the same point, where that would be stored: neither has a kernel then, and nothing goes
-through memory in between. For this all dimensions of the update are pure coordinates, so that each point has one
-thread; on GPUs a stage may also give what tables of threads start from (`scatter` with `own = 1`). What alone reads a
-recurrence is stored in its place on GPUs, also if it reads a transposed point: blocks then store it by way of shared
-memory. So it is on CPUs if lines across memory become rows: by way of an array of a thread. Updates of a function that
-go along the same lines, as those of a filter down all columns and up again, are one group on CPUs, where a kernel takes
-a strip of lines through all of them: with the stage that gives their old functions, and what alone reads the last.
+A stage that only initialises an update is computed where the update starts from its values (its prologue). The only
+reader of an update, at the same point, is computed where the update's result would be stored (its epilogue). Neither
+then has a kernel of its own, nor do its values go through memory. This needs an update whose dimensions are all pure,
+so that each point belongs to one thread; on GPUs a stage may also initialise the tables of threads (`scatter` with
+`thread_tables = 1`). The only reader of a recurrence is stored in the recurrence's place, on GPUs also if it reads a
+transposed point (the block stores it through shared memory), on CPUs also if lines across memory become rows (through
+an array of a thread). On CPUs updates along the same lines, such as those of a filter down all columns and up again,
+are one group: a kernel takes a strip of lines through all of them, together with prologue and epilogue.
 
-Stages that are in one group with others stay there, and so do those of more than a few instructions: these would be
-written out for every point that a thread has. And so do on GPUs those beside sums of many terms, or nobody knows how
-many: these take far longer than what is saved. Otherwise the kernel writes over the old functions, of which
-`copy-updated` has seen to it that nobody else reads them.
+Stages that already share a group with others stay there. Stages of more than a few instructions have their own kernel,
+since they would be computed inline for every point of a thread. On GPUs so have stages next to reductions over many
+terms, or an unknown number of them, whose time exceeds the saving by far. The kernel overwrites the old functions:
+`copy-updated` has copied them if other operations read them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`plain-conversions`: cast floats to integers without saturation where the float's range fits.
 
     %v = arith.maxnumf (arith.minnumf %a, 255.0), 0.0        %v = ...
-    %i = arith.fptoui %v : f32 to i32                  =>     %i = arith.fptosi %v {kernel.fits} : f32 to i32
+    %i = arith.fptoui %v : f32 to i32                  =>     %i = arith.fptosi %v {kernel.in_range} : f32 to i32
 
 Casts saturate and make 0 of NaN, which takes C three comparisons where machines have an instruction. What programs
 cast has been clamped mostly. A result that fits a signed integer is cast to that: few machines have the other cast
@@ -57,13 +57,13 @@ def _mark(cast: arith.FPToSIOp | arith.FPToUIOp, ranges: Mapping[SSAValue, Any])
     if -half <= math.trunc(least) and math.trunc(greatest) < half:
         _replace(cast, arith.FPToSIOp(cast.input, type))
     elif isinstance(cast, arith.FPToUIOp) and 0 <= math.trunc(least) and math.trunc(greatest) < 2 * half:
-        cast.attributes["kernel.fits"] = UnitAttr()
+        cast.attributes["kernel.in_range"] = UnitAttr()
 
 
 def _replace(cast: Operation, by: arith.FPToSIOp) -> None:
     block, result = cast.parent, by.result
     assert block is not None
-    by.attributes["kernel.fits"] = UnitAttr()
+    by.attributes["kernel.in_range"] = UnitAttr()
     by.location, result.name_hint = cast.location, cast.results[0].name_hint
     block.insert_op_before(by, cast)
     cast.results[0].replace_all_uses_with(result)

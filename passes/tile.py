@@ -40,7 +40,7 @@ CANDIDATES = "candidates"
 AUTO = "auto"
 KNOWN = 0.01
 """By how much less time another tile must be estimated than one whose registers are known: it may spill in its turn."""
-_BY_HAND = ("threads", "vector", "unroll", "stream", "rows", "blocks", "prefetch_rows")
+_BY_HAND = ("threads", "vector", "unroll", "tiles_per_block", "rows", "blocks", "prefetch_rows")
 """Options that say nothing without `sizes`."""
 
 
@@ -63,7 +63,7 @@ class Tile(ModulePass):
     """Consecutive x-points per thread, with sizes."""
     unroll: tuple[int, ...] = ()
     """Rounds of a thread's loops that are written out, per dimension, with sizes. Left out: all."""
-    stream: int = 1
+    tiles_per_block: int = 1
     """Tiles that a block computes one after the other along y, with sizes."""
     rows: int = 4
     """Rows of a warp, with a size of 0 in y."""
@@ -86,7 +86,9 @@ class Tile(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_extent(self.extent, self.name)
         check_target(self.target, self.name)
-        check_numbers(self, sizes=0, threads=1, vector=1, unroll=1, stream=1, rows=1, blocks=0, prefetch_rows=0)
+        check_numbers(
+            self, sizes=0, threads=1, vector=1, unroll=1, tiles_per_block=1, rows=1, blocks=0, prefetch_rows=0
+        )
         self._check_options()
         self._check_shape()
         present = []
@@ -163,8 +165,8 @@ class Tile(ModulePass):
             )
         tail = [d[1] if d is not None else 1 for d in bounds[len(self.sizes) :]]
         given = ByHand(
-            [*self.sizes, *tail][:rank], [*self.threads, *([1] * rank)][:rank], self.vector, self.unroll, self.stream,
-            self.rows, bool(self.exchange), self.blocks, self.prefetch_rows,
+            [*self.sizes, *tail][:rank], [*self.threads, *([1] * rank)][:rank], self.vector, self.unroll,
+            self.tiles_per_block, self.rows, bool(self.exchange), self.blocks, self.prefetch_rows,
         )  # fmt: skip
         try:
             return execution.by_hand(group, GroupFacts.of(group, model, self.extent), given)

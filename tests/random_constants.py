@@ -297,7 +297,9 @@ def schedule(rng: Random) -> None:
     target = rng.choice(["h200", "cpu"])
     shape = rng.choice(["block_tile", "warp_tile"])
     numbers = [
-        f"{key} = {_positive(rng)}" for key in ("vector", "blocks", "stream", "prefetch_rows") if rng.random() < 0.3
+        f"{key} = {_positive(rng)}"
+        for key in ("vector", "blocks", "tiles_per_block", "prefetch_rows")
+        if rng.random() < 0.3
     ]
     if rng.random() < 0.3:
         numbers.append(f"unroll = [{_positive(rng)}, {_positive(rng)}]")

@@ -16,23 +16,23 @@ from tilefuse.execution.tile_schedule import TileSchedule
 class BlockSchedule(TileSchedule):
     """`#schedule.block_tile<tile = [128, 32], threads = [32, 8], vector = 4, unroll = [1, 2]>`.
 
-    `unroll = [2, 4]`: how many rounds of a thread's loop over each dimension are written out, x first. A thread has
-    `tile / threads` points; in x a round is `vector` of them, in the other dimensions one. Rows that are written out
-    are computed together, and what they read in common is loaded once. Left out: all rounds, but one in a block of a
-    single thread, whose loop over x the compiler vectorises.
+    `unroll = [2, 4]`: unroll factors of a thread's loops over its points, x first. A thread has `tile / threads`
+    points; an iteration computes `vector` of them along x, one along other dimensions. Unrolled rows are computed
+    together, and load common values once. Default: fully unrolled, except that a block of a single thread has factors
+    of 1, and the compiler vectorises its loop over x.
 
-    `stream = 4`: a block computes up to 4 tiles one after the other along y. Inputs that are stages of the group in
-    shared memory then have two places there: the next tile's are copied while the present is computed.
+    `tiles_per_block = 4`: a block computes up to 4 tiles one after the other along y. Inputs that are staged in shared
+    memory are double-buffered: the next tile's inputs are copied while the current tile is computed.
 
-    `hold = 1`: where a block computes the steps of an update, it copies to shared memory once what they read of inputs
-    at places that move with the steps.
+    `cache_inputs = 1`: a block that computes the steps of an update first copies to shared memory all input points that
+    the steps read at places that depend on the step.
     """
 
     name = "schedule.block_tile"
 
     PARAMETERS: ClassVar = {
-        "tile": None, "threads": None, "vector": 1, "unroll": (), "blocks": 0, "stream": 1,
-        "hold": 0,
+        "tile": None, "threads": None, "vector": 1, "unroll": (), "blocks": 0, "tiles_per_block": 1,
+        "cache_inputs": 0,
     }  # fmt: skip
 
     @property
@@ -42,12 +42,12 @@ class BlockSchedule(TileSchedule):
 
     @property
     def tiles_per_block(self) -> int:
-        return self.number("stream")
+        return self.number("tiles_per_block")
 
     @property
-    def holds(self) -> bool:
+    def caches_inputs(self) -> bool:
         """Whether a block keeps in shared memory the input points that all steps of an update read."""
-        return bool(self.number("hold"))
+        return bool(self.number("cache_inputs"))
 
     @property
     def one_thread(self) -> bool:
@@ -85,7 +85,7 @@ class BlockSchedule(TileSchedule):
     def verify(self) -> None:
         super().verify()
         if self.tiles_per_block < 1 or (self.tiles_per_block > 1 and len(self.tile_sizes) < 2):
-            raise VerifyException("stream is a number of tiles along y, 1 or more")
+            raise VerifyException("tiles_per_block is a number of tiles along y, 1 or more")
         for d, (size, threads) in enumerate(zip(self.tile_sizes, self.thread_counts, strict=True)):
             if size < threads:
                 raise VerifyException(f"a tile of {size} points in dimension {d} has too few for {threads} threads")

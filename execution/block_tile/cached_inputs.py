@@ -116,7 +116,7 @@ def cached_bytes(source: SSAValue, cached: CachedBox) -> int:
 def cached_of(group: GroupOp, model: PipelineModel) -> dict[SSAValue, CachedBox]:
     """Return the inputs that a block of a scheduled group caches; none unless its schedule caches."""
     schedule = BlockSchedule.expect(group.schedule)
-    if group.update is None or not group.steps or not schedule.holds:
+    if group.update is None or not group.steps or not schedule.caches_inputs:
         return {}
     stages = {s: model.node_of[s.funcs[0]] for s in group.steps}
     output = model.node_of[group.anchor.funcs[0]]

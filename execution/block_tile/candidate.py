@@ -11,4 +11,4 @@ from tilefuse.execution.candidate import Candidate
 class BlockCandidate(Candidate):
     """A candidate that also records whether a block caches the inputs of an update's steps."""
 
-    holds: bool = False
+    caches_inputs: bool = False

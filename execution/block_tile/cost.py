@@ -228,7 +228,7 @@ def _candidate(
     tile: Sequence[int],
     threads: Sequence[int],
     vector: int,
-    holds: bool = False,
+    caches_inputs: bool = False,
 ) -> Candidate | None:
     """Return one schedule with its cost; None if it does not fit the machine, or has nothing to cache."""
     micro = [min(vector, tile[0]) if d == 0 else t // n for d, (t, n) in enumerate(zip(tile, threads))]
@@ -236,9 +236,9 @@ def _candidate(
     # a CPU computes what stays in registers anew for each point; a GPU's rounds are written out and share it
     places = of.places(micro if machine.is_gpu else [1] * len(tile))
     shared = shared_bytes(of.model, places, of.regions(tile), dict.fromkeys(places, piece))
-    cached = of.cached(tile) if holds else {}
+    cached = of.cached(tile) if caches_inputs else {}
     shared += sum(cached_bytes(source, kept) for source, kept in cached.items())
-    if shared > (machine.most_fast_bytes if cached else machine.fast_bytes) or (holds and not cached):
+    if shared > (machine.most_fast_bytes if cached else machine.fast_bytes) or (caches_inputs and not cached):
         return None
     blocks = math.prod(-(-n // t) for n, t in zip(box, tile, strict=True))
     if of.update is None:
@@ -266,7 +266,9 @@ def _candidate(
         inner = math.prod(max(0, -(-n // t) - 2) / -(-n // t) for n, t in zip(box, tile, strict=True) if n != t)
         found = BlockFeatures(blocks=blocks, bytes=bytes, instructions=instructions, at_border=1.0 - inner)
     microseconds = predict(found, machine)
-    return BlockCandidate(NAME, tuple(tile), tuple(threads), vector, places, found, microseconds, holds=holds)
+    return BlockCandidate(
+        NAME, tuple(tile), tuple(threads), vector, places, found, microseconds, caches_inputs=caches_inputs
+    )
 
 
 def _resident_threads(machine: Machine, count: int, blocks: int, shared: int, registers: float) -> int:
@@ -409,7 +411,7 @@ def block_candidates(facts: GroupFacts, machine: Machine, thorough: bool) -> Ite
         tile, threads, vector = _with_fixed_dimensions(model, output, tile, threads, vector)
         if any(t % a for t, a in zip(tile, align, strict=True)):
             continue
-        for holds in (False, True) if steps else (False,):
-            candidate = _candidate(tiles, machine, facts.box, tile, threads, vector, holds)
+        for caches_inputs in (False, True) if steps else (False,):
+            candidate = _candidate(tiles, machine, facts.box, tile, threads, vector, caches_inputs)
             if candidate is not None:
                 yield candidate

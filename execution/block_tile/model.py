@@ -47,8 +47,8 @@ class BlockTile(TiledModel):
         from tilefuse.execution.block_tile.candidate import BlockCandidate
 
         super().apply(group, candidate, members)
-        if isinstance(candidate, BlockCandidate) and candidate.holds and group.schedule is not None:
-            group.schedule = group.schedule.changed(hold=1)
+        if isinstance(candidate, BlockCandidate) and candidate.caches_inputs and group.schedule is not None:
+            group.schedule = group.schedule.changed(cache_inputs=1)
 
     def stage_inputs(self, group: GroupOp, model: PipelineModel) -> bool:
         from tilefuse.execution.block_tile.input_staging import stage_input, stageable
@@ -80,7 +80,7 @@ class BlockTile(TiledModel):
         super().check(group, model)
         schedule, facts = BlockSchedule.expect(group.schedule), GroupFacts.of(group, model)
         if schedule.tiles_per_block > 1 and group.steps:
-            raise group_error(group, "a block computes the steps of an update for one tile; write stream = 1")
+            raise group_error(group, "a block computes the steps of an update for one tile; write tiles_per_block = 1")
         ends = group.finish.bounds if group.steps and group.finish is not None else None
         for d, declared in enumerate(ends.data if ends is not None else ()):
             if declared is not None and schedule.micro_tile[d] != schedule.tile_sizes[d]:
@@ -88,8 +88,10 @@ class BlockTile(TiledModel):
                     group,
                     f"a stage behind the update has few points in dimension {d}; write all out, with unroll there",
                 )
-        if schedule.holds and not group.steps:
-            raise group_error(group, "hold is for what the steps of an update read, and there is none; write hold = 0")
+        if schedule.caches_inputs and not group.steps:
+            raise group_error(
+                group, "cache_inputs is for what the steps of an update read, and there is none; write cache_inputs = 0"
+            )
         steps = alignment(facts.follow, facts.rank)
         for d, (tile, threads) in enumerate(zip(schedule.tile_sizes, schedule.thread_counts, strict=True)):
             fixed = fixed_span(model, facts.output, d)
@@ -121,7 +123,7 @@ class BlockTile(TiledModel):
         from tilefuse.analysis.model import extract, pipeline_of
         from tilefuse.execution.block_tile.cached_inputs import cached_dynamic
 
-        if not group.steps or not BlockSchedule.expect(group.schedule).holds:
+        if not group.steps or not BlockSchedule.expect(group.schedule).caches_inputs:
             return 0
         return cached_dynamic(group, extract(pipeline_of(group)))
 

@@ -133,7 +133,7 @@ class Alignment:
         assert bits is not None
         self._bits[buffer.memref] = bits
 
-    def holds(self, func: SSAValue, buffer: KernelBuffer, width: int) -> SSAValue | None:
+    def aligned_for(self, func: SSAValue, buffer: KernelBuffer, width: int) -> SSAValue | None:
         """Whether rows are aligned for accesses of `width` elements; None if never."""
         bits = self._bits.get(buffer.memref)
         if bits is None or width == 1:
@@ -144,7 +144,7 @@ class Alignment:
 
     def choose(self, func: SSAValue, buffer: KernelBuffer, widths: Sequence[int], emit: Callable[[int], None]) -> None:
         """Emit with the widest access of `widths` for which rows are aligned, else with 1 element."""
-        condition = self.holds(func, buffer, widths[0]) if widths else None
+        condition = self.aligned_for(func, buffer, widths[0]) if widths else None
         if condition is None:
             emit(1)
             return
@@ -398,7 +398,7 @@ class Gather:
 
         def border() -> None:
             # most pieces of a border tile lie inside along x: only whole rows of theirs are moved
-            fits, row = self.alignment.holds(base, buffer, width), row_at([0] * len(window.spans))
+            fits, row = self.alignment.aligned_for(base, buffer, width), row_at([0] * len(window.spans))
             together = None if fits is None or row is None else e.both(fits, row.vectors_uniform)
             if together is None:
                 guarded()

@@ -43,11 +43,11 @@ class BlockPlan(KernelPlan):
         BlockTileBody(self.group, self.model, e, tile, outputs).emit_fetch()
 
     def compute_tiles(self, block: TilesOfBlock, row: Num) -> None:
-        e, stream = block.e, self.schedule.tiles_per_block
-        if stream == 1:
+        e, tiles = block.e, self.schedule.tiles_per_block
+        if tiles == 1:
             block.call("tile", row)
             return
-        first = e.mul(row, stream)
+        first = e.mul(row, tiles)
         arrays = [e.alloca(t.get_shape(), t.element_type, SHARED, name) for name, t in self.staging]
         count = block.rows_from(first)
         emit_stream(e, first, count, arrays, partial(block.call, "fetch"), partial(block.call, "tile"))

@@ -122,7 +122,7 @@ class StepsBody(BlockTileBody):
         sizes = [cached_bytes(source, of) for source, of in cached.items()]
         space = IntegerAttr(SHARED, 64)
         op = memref.AllocaOp.get(i8, shape=[sum(sizes)], memory_space=space)
-        op.attributes["kernel.dynamic"] = UnitAttr()
+        op.attributes["kernel.dynamic_shared"] = UnitAttr()
         together = e.op(op, "all_held")
         views = [MemRefType(type, [n], memory_space=space) for n, type in zip(counts, elements, strict=True)]
         starts = [0, *accumulate(sizes)]

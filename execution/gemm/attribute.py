@@ -27,31 +27,31 @@ def fits_zigzag(threads: Sequence[int]) -> bool:
 class GemmSchedule(ScheduleAttr):
     """`#schedule.gemm<threads = [16, 16], points = [8, 8], unroll = 4, slice = [16], buffers = 3, vector = 4>`.
 
-    `threads` of a block, and `points` of each, both per pure coordinate. Without a slice a thread's points lie
-    `threads` apart along the first one, so that lanes read neighbours, and are neighbours along the others. `unroll`:
-    steps of the innermost dimension of the domain that are written out. `blocks`: that a multiprocessor should have
-    registers for; 0 leaves it to the compiler.
+    `threads` of a block and `points` of a thread, both per pure coordinate. Without a slice, a thread's points are
+    `threads` apart along the first coordinate, so that adjacent lanes read adjacent elements, and adjacent along the
+    others. `unroll`: unrolled steps of the innermost reduction dimension. `blocks`: resident blocks per multiprocessor
+    for which registers are bounded; 0 for no bound.
 
-    `slice`: steps per dimension of the domain, innermost first, whose operands a block puts into shared memory at once;
-    dimensions that are not named have one. Then `unroll` steps of the slice are written out, of its innermost
-    dimensions. `buffers`: slices that are there, or on their way, at a time. With a slice a thread's points lie
-    `threads` apart along all coordinates, along the first one in runs of `vector` neighbours.
-    `zigzag`: 1 for warps of 8 by 4 threads, numbered so that neighbours share an operand: a load of 16 bytes by a warp
-    takes two passes through shared memory then, not four. `near`: 1 for points that are neighbours along the other
-    coordinates, too: the windows of those that a thread has overlap, and what they share it loads once.
+    `slice`: steps per reduction dimension, innermost first, whose operands a block stages in shared memory at once; 1
+    for dimensions that are not listed. Then `unroll` counts unrolled steps of the slice, from its innermost dimension.
+    `buffers`: slices in shared memory at a time, counting those in flight. With a slice, a thread's points are
+    `threads` apart along all coordinates, in runs of `vector` adjacent points along the first one.
+    `zigzag`: 1 for warps of 8 by 4 threads, numbered such that adjacent threads share an operand: then a 16-byte load
+    of a warp takes two passes through shared memory instead of four. `adjacent`: 1 for points that are adjacent along
+    the other coordinates too: a thread's windows overlap, and their common values are loaded once.
 
-    On a CPU, `#schedule.gemm<threads = [1, 1], points = [16, 6], vector = 8, repeat = 16, pack = 256>`: a thread has
-    its sums in vectors of 8, and 16 blocks of points along the second coordinate, one after the other. For so many
-    steps of the innermost dimension, or of several where these have no more together, it first copies, side by side,
-    what those blocks have in common (`pack = 0`: it does not). `in_turn`: 1 for threads that take the next blocks when
-    they are done with theirs, rather than each its share.
+    On a CPU, `#schedule.gemm<threads = [1, 1], points = [16, 6], vector = 8, repeat = 16, pack = 256>`: a thread keeps
+    its sums in vectors of 8, and computes 16 blocks of points along the second coordinate one after the other. `pack`:
+    steps of the innermost reduction dimension, or of several dimensions if this one has fewer, whose common operands of
+    these blocks a thread first copies to contiguous memory; 0 for no copy. `dynamic`: 1 for a dynamic distribution of
+    blocks over threads, 0 for a static one.
     """
 
     name = "schedule.gemm"
 
     PARAMETERS: ClassVar = {
         "threads": None, "points": None, "unroll": 1, "slice": (), "buffers": 1, "vector": 1, "blocks": 0, "zigzag": 0,
-        "repeat": 1, "pack": 0, "near": 0, "in_turn": 0,
+        "repeat": 1, "pack": 0, "adjacent": 0, "dynamic": 0,
     }  # fmt: skip
 
     @property
@@ -98,14 +98,14 @@ class GemmSchedule(ScheduleAttr):
         return self.number("zigzag") > 0
 
     @property
-    def near(self) -> bool:
+    def adjacent(self) -> bool:
         """Whether a thread's points are adjacent along all coordinates, with staged operands."""
-        return self.number("near") > 0
+        return self.number("adjacent") > 0
 
     @property
-    def in_turn(self) -> bool:
+    def is_dynamic(self) -> bool:
         """Whether CPU threads take blocks dynamically."""
-        return self.number("in_turn") > 0
+        return self.number("dynamic") > 0
 
     @property
     def repeat(self) -> int:
@@ -158,8 +158,8 @@ class GemmSchedule(ScheduleAttr):
 
     def _verify_slice(self) -> None:
         if not self.slice:
-            if self.buffers > 1 or self.zigzag or self.near:
-                raise VerifyException("buffers, zigzag and near are those of a slice; give one")
+            if self.buffers > 1 or self.zigzag or self.adjacent:
+                raise VerifyException("buffers, zigzag and adjacent need a slice; write slice = [...]")
             return
         if self.one_thread:
             raise VerifyException("a block of one thread stages nothing; leave the slice out")

@@ -90,7 +90,7 @@ def cpu_schedules(facts: GroupFacts, machine: Machine) -> Iterator[tuple[GemmSch
                 if values.at_edges:
                     cycles = _with_edges(cycles, schedule, pure[0])
                 features = _features(facts, schedule, machine, cycles)
-                yield schedule.changed(in_turn=int(features.cycles >= LONG_BLOCK)), features
+                yield schedule.changed(dynamic=int(features.cycles >= LONG_BLOCK)), features
     if found:
         return
     for width, rows in LOOPS:

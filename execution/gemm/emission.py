@@ -60,8 +60,8 @@ class GemmKernel(GemmFunction):
             else:
                 e.choose(full, self._all_points, self._point_by_point)
         found = self.finished()
-        if self.schedule.in_turn:
-            found.attributes["kernel.as_they_come"] = UnitAttr()
+        if self.schedule.is_dynamic:
+            found.attributes["kernel.dynamic_schedule"] = UnitAttr()
         return found
 
     # --- blocks whose points all lie inside

@@ -87,7 +87,7 @@ class Gemm(ExecutionModel):
             return
         of = _Searched(facts, machine, operand_bytes(facts), streams(facts.update.update))
         staged = list(staged_candidates(facts, machine, of.bytes))
-        if any(c.schedule is not None and c.schedule.near for c in staged):
+        if any(c.schedule is not None and c.schedule.adjacent for c in staged):
             # of windows that overlap each thread would load anew what a block has once
             yield from staged
             return

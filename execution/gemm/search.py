@@ -71,7 +71,7 @@ def staged_candidates(facts: GroupFacts, machine: Machine, read_bytes: float) ->
         )
         if all(n <= s for n, s in zip(work.domain, [*steps, *[1] * len(work.domain)], strict=False)):
             # of several slices neighbours are not measured yet
-            schedule = schedule.changed(buffers=1, near=int(has_windows(update, schedule)))
+            schedule = schedule.changed(buffers=1, adjacent=int(has_windows(update, schedule)))
         staged = worth_staging(affine, sizes_of(update, schedule))
         size = slice_bytes(staged, schedule.buffers)
         if size == 0 or size > machine.most_fast_bytes:
@@ -157,7 +157,7 @@ def _candidate(
         operations=shared(update, schedule.points, schedule.unroll).operations, loads=loads, steps=float(work.steps),
         slices=float(slices), threads=threads, registers=int(min(255, 32 + count * 1.2 + operands_in_registers)),
         shared=slice_bytes(found, schedule.buffers), parallel=float(count), buffers=schedule.buffers,
-        shares=schedule.zigzag or (schedule.thread_counts[0] == PATCH[1] and not schedule.near),
+        shares=schedule.zigzag or (schedule.thread_counts[0] == PATCH[1] and not schedule.adjacent),
     )  # fmt: skip
     return GemmCandidate(
         "gemm",

@@ -274,7 +274,7 @@ class _StagedGemm(GemmKernel):
         run, within = divmod(point[0], vector)
         found = [Offset(e.mul(self.lanes[0], vector), run * threads[0] * vector + within, vector)]
         for lane, o, n, each in zip(self.lanes[1:], point[1:], threads[1:], self.schedule.points[1:], strict=True):
-            near = self.schedule.near and each > 1
+            near = self.schedule.adjacent and each > 1
             found.append(Offset(e.mul(lane, each), o, each) if near else Offset(lane, o * n))
         return found
 

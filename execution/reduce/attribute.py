@@ -19,21 +19,20 @@ MOST_OF_A_LANE = 32
 class ReduceSchedule(ScheduleAttr):
     """`#schedule.reduce<tile = [1], threads = [32, 8], vector = 4, unroll = 4, segment = 8, split = 2>`.
 
-    `tile`: pure points of a block, per pure dimension. `threads`: lanes, which lie side by side, and warps. Where
-    there are more warps than the tile has rows they share out the domain, and so do `split` blocks: what they find
-    is joined in a fixed order.
+    `tile`: pure points of a block, per pure dimension. `threads`: adjacent lanes, and warps. If there are more warps
+    than the tile has rows, they split the domain, as do `split` blocks; partial results are combined in a fixed order.
 
-    `across = 0`: lanes lie along the first dimension of the domain. A lane takes `vector` points of it at once,
-    `unroll` times for all lanes before the next; after `segment` such rounds another warp goes on, or the next row
-    begins. A row of the tile is one pure point. `across = 1`: lanes lie along the first pure dimension, `vector`
-    points each, and a warp goes over the domain point by point, `unroll` of which are written out. A row of the tile
-    is what the lanes cover.
+    `pure_lanes = 0`: lanes lie along the first dimension of the domain. A lane takes `vector` points at once, for
+    `unroll` rounds of all lanes; after `segment` such rounds the next warp continues, or the next row begins. A row of
+    the tile is one pure point. `pure_lanes = 1`: lanes lie along the first pure dimension, with `vector` points each,
+    and a warp traverses the domain point by point, `unroll` points of which are unrolled. A row of the tile consists of
+    the points of all lanes.
     """
 
     name = "schedule.reduce"
 
     PARAMETERS: ClassVar = {
-        "tile": None, "threads": None, "vector": 1, "unroll": 1, "segment": 1, "split": 1, "across": 0,
+        "tile": None, "threads": None, "vector": 1, "unroll": 1, "segment": 1, "split": 1, "pure_lanes": 0,
     }  # fmt: skip
 
     @property
@@ -60,9 +59,9 @@ class ReduceSchedule(ScheduleAttr):
         return self.number("vector")
 
     @property
-    def across(self) -> bool:
+    def pure_lanes(self) -> bool:
         """Whether lanes run along the pure points."""
-        return bool(self.number("across"))
+        return bool(self.number("pure_lanes"))
 
     @property
     def points(self) -> int:
@@ -72,7 +71,7 @@ class ReduceSchedule(ScheduleAttr):
     @property
     def rows(self) -> int:
         """Rows of the tile, each with its own warps."""
-        return self.points // (self.lanes * self.vector_width if self.across else 1)
+        return self.points // (self.lanes * self.vector_width if self.pure_lanes else 1)
 
     @property
     def team(self) -> int:
@@ -99,11 +98,11 @@ class ReduceSchedule(ScheduleAttr):
             raise VerifyException(f"a block has {self.warps} warps; {_MOST_WARPS} at most")
         if self.lanes > 1 and self.vector_width > MOST_OF_A_LANE:
             raise VerifyException(f"a lane has {MOST_OF_A_LANE} sums at most")
-        if self.number("across") > 1:
-            raise VerifyException("across is 0 or 1")
-        width = self.lanes * self.vector_width if self.across else 1
-        own = self.tile_sizes[1:2] if self.across else self.tile_sizes[:1]
-        if self.across and self.tile_sizes[:1] != (width,):
+        if self.number("pure_lanes") > 1:
+            raise VerifyException("pure_lanes must be 0 or 1")
+        width = self.lanes * self.vector_width if self.pure_lanes else 1
+        own = self.tile_sizes[1:2] if self.pure_lanes else self.tile_sizes[:1]
+        if self.pure_lanes and self.tile_sizes[:1] != (width,):
             raise VerifyException(f"lanes and vector cover {width} points: the tile is as wide")
         if self.points != width * math.prod(own):
             raise VerifyException("the tile has one point in all dimensions but those that lanes and warps lie along")

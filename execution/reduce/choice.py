@@ -102,7 +102,7 @@ def _of_gpu(facts: GroupFacts, work: UpdateWork, across: bool, machine: Machine)
     tile = (tile + [1] * len(pure))[: len(pure)]
     if across:
         return ReduceSchedule(
-            tile=tile, threads=[WARP_LANES, team * slots], vector=vector, unroll=8, split=split, across=1
+            tile=tile, threads=[WARP_LANES, team * slots], vector=vector, unroll=8, split=split, pure_lanes=1
         )
     return ReduceSchedule(
         tile=tile, threads=[WARP_LANES, team * slots], vector=vector, unroll=unroll, segment=segment, split=split
@@ -116,7 +116,7 @@ def _of_cpu(facts: GroupFacts, work: UpdateWork, across: bool, machine: Machine)
         blocks = math.prod((-(-pure[0] // width), *pure[1:]))
         split = max(1, min(-(-4 * machine.cores // blocks), -(-domain[-1] // 16)))
         tile = [width, *[1] * (len(pure) - 1)]
-        return ReduceSchedule(tile=tile, threads=[1, 1], vector=width, split=split, across=1)
+        return ReduceSchedule(tile=tile, threads=[1, 1], vector=width, split=split, pure_lanes=1)
     # a better point is met seldom, so that a branch is cheaper than vectors of selects
     most, longest = (CPU_SUMS, 256) if facts.update.first_best is None else (1, 4096)
     sums = min(most, 1 << (max(1, domain[0]) - 1).bit_length())
@@ -129,10 +129,10 @@ def _of_cpu(facts: GroupFacts, work: UpdateWork, across: bool, machine: Machine)
 def _features(facts: GroupFacts, work: UpdateWork, s: ReduceSchedule, machine: Machine) -> ReduceFeatures:
     tiles = math.prod(-(-n // size) for n, size in zip(work.pure, s.tile_sizes, strict=True))
     points = math.prod(work.pure) * work.steps
-    bytes, scattered = _bytes(facts, work, s.across)
+    bytes, scattered = _bytes(facts, work, s.pure_lanes)
     warps = tiles * s.split * s.warps
     # what lanes do side by side: fewer where tiles or rows are not filled
-    covered = tiles * s.points * work.steps if s.across else points * _filled(work.domain[0], s)
+    covered = tiles * s.points * work.steps if s.pure_lanes else points * _filled(work.domain[0], s)
     each = work.instructions / points + 2.0
     if machine.is_gpu:
         each = (each - 3.0) + 3.0 / s.vector_width + scattered

@@ -51,7 +51,7 @@ class _ReduceKernel:
                 self.function.terms[number] = term
         self.mins = [self.function.out.mins[d] for d in self.op.pure_dims]
         self.extents = [self.function.out.extent(d, self.e) for d in self.op.pure_dims]
-        along = self.op.pure[0] if self.schedule.across else self.op.domain[0].coordinate
+        along = self.op.pure[0] if self.schedule.pure_lanes else self.op.domain[0].coordinate
         # without warps a compiler finds vectors by itself, wherever they lie
         wide = wide_reads(self.op, along) if self.schedule.lanes > 1 else []
         self.traversal = Traversal(self.function, self.schedule, wide)
@@ -134,7 +134,7 @@ class _ReduceKernel:
         worker = e.add(e.mul(self.share, s.team), member)
         # without warps a compiler makes vectors of loops
         sums = Accumulators(e, self.folds, s.vector_width, as_loop=s.lanes == 1)
-        if s.across:
+        if s.pure_lanes:
             first = e.add(e.mul(row, s.lanes * s.vector_width), e.mul(lane, s.vector_width))
             self._across(first, worker, sums)
             sums.each(lambda v: self._leave(member, e.add(first, v), sums.value(v)), simd=False)
@@ -257,7 +257,7 @@ class _ReduceKernel:
 
     def _join_blocks(self, warp: Num, lane: Num) -> None:
         e, s = self.e, self.schedule
-        if s.across or s.lanes == 1:
+        if s.pure_lanes or s.lanes == 1:
             with self._each_point(warp, lane) as point:
                 self._write(point, self._over_blocks(point, 0, 1, 1))
             return

@@ -278,7 +278,7 @@ def carried_types(op: UpdateOp, schedule: ReduceSchedule) -> list[Attribute]:
 
 def _is_ranked(best: FirstBest, schedule: ReduceSchedule) -> bool:
     """Whether an index must be carried, as points are combined out of order; the last best needs a flag, too."""
-    return best.last or not schedule.across or schedule.team * schedule.split > 1
+    return best.last or not schedule.pure_lanes or schedule.team * schedule.split > 1
 
 
 class Accumulators:

@@ -9,40 +9,41 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.execution.tile_schedule import TileSchedule
 
-MOST_TOGETHER = 8
+MOST_ROWS_PER_LOOP = 8
 
 
 @irdl_attr_definition(init=False)
 class StripSchedule(TileSchedule):
     """`#schedule.row_strip<tile = [2048, 64]>`: columns and rows of the output that one thread computes, row by row.
 
-    `together`: rows in one loop. `stream`: 1 for an output that goes past the caches. `bytes`: of a vector. `equal`: 1
-    for threads that are each given as many strips at once.
+    `rows_per_loop`: output rows that one loop computes. `streaming_stores`: 1 for output stores that bypass the caches.
+    `vector_bytes`: size of a vector, 0 for rows that are not rounded up to vectors. `static`: 1 for a static
+    distribution of strips over the threads, as OpenMP's `schedule(static)`; 0 for a dynamic one.
     """
 
     name = "schedule.row_strip"
 
-    PARAMETERS: ClassVar = {"tile": None, "together": 1, "stream": 0, "bytes": 0, "equal": 0}
+    PARAMETERS: ClassVar = {"tile": None, "rows_per_loop": 1, "streaming_stores": 0, "vector_bytes": 0, "static": 0}
 
     @property
-    def together(self) -> int:
+    def rows_per_loop(self) -> int:
         """Output rows that are computed in one loop, which loads their common values once."""
-        return self.number("together")
+        return self.number("rows_per_loop")
 
     @property
-    def streams(self) -> bool:
+    def streaming_stores(self) -> bool:
         """Whether output stores bypass the caches."""
-        return self.number("stream") > 0
+        return self.number("streaming_stores") > 0
 
     @property
     def vector_bytes(self) -> int:
         """Vector size in bytes, to multiples of which private rows are rounded up; 0 for none."""
-        return self.number("bytes")
+        return self.number("vector_bytes")
 
     @property
-    def equal(self) -> bool:
+    def is_static(self) -> bool:
         """Whether strips are distributed statically and evenly over the threads, not dynamically."""
-        return self.number("equal") > 0
+        return self.number("static") > 0
 
     @property
     def thread_counts(self) -> tuple[int, ...]:
@@ -60,9 +61,15 @@ class StripSchedule(TileSchedule):
         super().verify()
         if len(self.tile_sizes) < 2:
             raise VerifyException("a strip has columns and rows: tile needs two numbers or more")
-        if self.number("stream") not in (0, 1):
-            raise VerifyException(f"stream is {self.number('stream')}: 1 stores the output past the caches, 0 does not")
-        if self.number("equal") not in (0, 1):
-            raise VerifyException(f"equal is {self.number('equal')}: 1 gives each thread as many strips, 0 does not")
-        if not 0 < self.together <= MOST_TOGETHER:
-            raise VerifyException(f"together is {self.together}: 1 to {MOST_TOGETHER} rows are computed in one loop")
+        if self.number("streaming_stores") not in (0, 1):
+            raise VerifyException(
+                f"streaming_stores is {self.number('streaming_stores')}: 1 for stores that bypass the caches, else 0"
+            )
+        if self.number("static") not in (0, 1):
+            raise VerifyException(
+                f"static is {self.number('static')}: 1 for a static distribution of strips, 0 for a dynamic one"
+            )
+        if not 0 < self.rows_per_loop <= MOST_ROWS_PER_LOOP:
+            raise VerifyException(
+                f"rows_per_loop is {self.rows_per_loop}: 1 to {MOST_ROWS_PER_LOOP} rows are computed in one loop"
+            )

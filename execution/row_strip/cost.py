@@ -34,7 +34,7 @@ ROW_COST = 12.0
 """Vectors to begin a row of a stage, the one included that is computed again at its end."""
 SHARED_ROW_COST = 19.0
 """Vectors to begin a row that is computed with others: their loop needs the addresses of all."""
-TOGETHER = (1, 4, 6)
+ROWS_PER_LOOP = (1, 4, 6)
 """Rows of the output in one loop: boxes of 3x3 points take 0.6 of the time of one row with four, 0.54 with six."""
 WIDE = 512
 """Columns from which on strips may compute more rows than `OF_SEVERAL` in one loop: a short loop of many rows takes
@@ -69,18 +69,18 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
     columns, height = facts.box[0], facts.box[1]
     narrow = [ACROSS_WIDTH] if any(reads_across(facts.model.nodes[id], facts.members) for id in facts.members) else []
     places = {id: Placement(Level.Block, Memory.Shared) for id in facts.members if id != facts.output}
-    streams = streams_output(facts, machine)
+    streaming_stores = streams_output(facts, machine)
     counts = [
         rows
-        for rows in (rolling_rows(facts, planes, together) for together in TOGETHER)
-        if rows[facts.output].together <= OF_SEVERAL or all(len(ids) == 1 for ids in _loops(facts, rows))
+        for rows in (rolling_rows(facts, planes, rows_per_loop) for rows_per_loop in ROWS_PER_LOOP)
+        if rows[facts.output].rows_per_loop <= OF_SEVERAL or all(len(ids) == 1 for ids in _loops(facts, rows))
     ]
     for rows in counts if _shares_rows(facts, counts) else counts[:1]:
-        together, each = rows[facts.output].together, _loop_costs(facts, rows)
-        row_cost = (ROW_COST if together == 1 else SHARED_ROW_COST) * machine.vector_bytes
+        rows_per_loop, each = rows[facts.output].rows_per_loop, _loop_costs(facts, rows)
+        row_cost = (ROW_COST if rows_per_loop == 1 else SHARED_ROW_COST) * machine.vector_bytes
         for width in (*narrow, *_widths(columns)):
             kept = kept_bytes(facts, rows, width)
-            if kept > machine.fast_bytes or (together > OF_SEVERAL and width < min(WIDE, columns)):
+            if kept > machine.fast_bytes or (rows_per_loop > OF_SEVERAL and width < min(WIDE, columns)):
                 continue
             for tall in _heights(height, -(-columns // width), machine.cores):
                 if width in narrow and tall < min(height, ACROSS_HEIGHT):
@@ -88,12 +88,14 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
                 tile = (width, tall, *planes)
                 found = _features(facts, rows, each, tile, row_cost)
                 found = replace(found, kept_bytes=kept)
-                equal = stays(found, machine)
-                found = replace(found, streams=streams, equal=equal, vector_bytes=machine.vector_bytes)
-                yield Candidate(NAME, tile, (1,) * len(tile), together, places, found, predict(found, machine))
+                is_static = is_static_better(found, machine)
+                found = replace(
+                    found, streaming_stores=streaming_stores, is_static=is_static, vector_bytes=machine.vector_bytes
+                )
+                yield Candidate(NAME, tile, (1,) * len(tile), rows_per_loop, places, found, predict(found, machine))
 
 
-def stays(found: StripFeatures, machine: Machine) -> bool:
+def is_static_better(found: StripFeatures, machine: Machine) -> bool:
     """Whether a static distribution of strips pays, so that each thread finds its last strips in the cache."""
     memory, compute = found.times(machine)
     second_caches = 2 * machine.fast_bytes * machine.cores
@@ -119,20 +121,20 @@ def _loops(facts: GroupFacts, rows: dict[int, StageRows]) -> list[tuple[int, ...
 
 def _loads_of(facts: GroupFacts, rows: dict[int, StageRows], ids: Sequence[int]) -> float:
     """Count the loads per point of stages in one loop."""
-    return loads(facts.model.nodes, ids, rows[ids[0]].together)
+    return loads(facts.model.nodes, ids, rows[ids[0]].rows_per_loop)
 
 
 def _addresses_of(facts: GroupFacts, rows: dict[int, StageRows], ids: Sequence[int]) -> float:
     """Instructions, for each point of stages in one loop, of the addresses of rows that find no register."""
-    together, nodes = rows[ids[0]].together, facts.model.nodes
+    rows_per_loop, nodes = rows[ids[0]].rows_per_loop, facts.model.nodes
     loaded = {
         (producer, row + (o[1] if len(o) > 1 else 0), o[2:])
         for id in ids
         for producer, offsets in nodes[id].offsets.items()
         for o in offsets
-        for row in range(together)
+        for row in range(rows_per_loop)
     }
-    return POINTER_COST * max(0, len(loaded) + together * len(ids) - POINTERS) / together
+    return POINTER_COST * max(0, len(loaded) + rows_per_loop * len(ids) - POINTERS) / rows_per_loop
 
 
 def _widths(columns: int) -> Iterator[int]:
@@ -172,7 +174,7 @@ def _loop_costs(facts: GroupFacts, rows: dict[int, StageRows]) -> list[tuple[tup
     for ids in _loops(facts, rows):
         r = rows[ids[0]]
         each = sum(
-            instructions_of_plane(node, r) * node.share_of_rows(r.together) + node.values
+            instructions_of_plane(node, r) * node.share_of_rows(r.rows_per_loop) + node.values
             for node in (nodes[id] for id in ids)
         )
         found.append((ids, each + _loads_of(facts, rows, ids) + _addresses_of(facts, rows, ids)))
@@ -193,18 +195,20 @@ def _features(
     for ids, each in costs:
         r, across = rows[ids[0]], sum(across_cost(nodes[id], facts.members, width) for id in ids)
         instructions += _computed(r, tall) * (r.pitch(width) * (each + across) + row_cost / nodes[ids[0]].bytes)
-    together = rows[facts.output].together
-    late = LATE_COST if width < facts.box[0] else BESIDE_COST * (together - 1) / together
+    rows_per_loop = rows[facts.output].rows_per_loop
+    late = LATE_COST if width < facts.box[0] else BESIDE_COST * (rows_per_loop - 1) / rows_per_loop
     if late:
         instructions += late * sum(_late_bytes(facts, rows, width, tall))
     share = math.prod(facts.box) * nodes[facts.output].bytes
     bytes = float(share) + sum(_loaded(facts, rows, p, width, tall) for p in _inputs(facts, rows))
-    return StripFeatures(blocks=blocks, bytes=bytes, instructions=instructions, kept_bytes=0.0, together=together)
+    return StripFeatures(
+        blocks=blocks, bytes=bytes, instructions=instructions, kept_bytes=0.0, rows_per_loop=rows_per_loop
+    )
 
 
 def _computed(rows: StageRows, tall: int) -> float:
     """Return the rows of a stage, in all planes, that a strip of a given height computes."""
-    return (tall + rows.lead * rows.together) * rows.row_steps / rows.together * rows.planes
+    return (tall + rows.lead * rows.rows_per_loop) * rows.row_steps / rows.rows_per_loop * rows.planes
 
 
 def _late_bytes(facts: GroupFacts, rows: dict[int, StageRows], width: int, tall: int) -> Iterator[float]:
@@ -240,7 +244,7 @@ def _loaded(facts: GroupFacts, rows: dict[int, StageRows], producer: int, width:
                 x, y = access.indices[:2]
                 if isinstance(x, Index) and isinstance(y, Index):
                     x_halo = max(x_halo, r.columns[1] - r.columns[0] + abs(x.offset))
-                    y_halo = max(y_halo, r.lead * r.together + abs(y.offset))
+                    y_halo = max(y_halo, r.lead * r.rows_per_loop + abs(y.offset))
     again = HALO_MISS * (x_halo / width + y_halo / tall)
     return min(math.prod(needed), _read(facts, rows, producer)) * node.bytes * (1.0 + again)
 
@@ -251,7 +255,7 @@ def _read(facts: GroupFacts, rows: dict[int, StageRows], producer: int) -> float
     for id, r in rows.items():
         for at in (a.indices for a in facts.model.nodes[id].hull if a.producer == producer):
             steps = [float(abs(i.ratio)) if isinstance(i, Index) else 1.0 for i in at[:2]]
-            points = r.planes * r.column_steps * r.row_steps / r.together * math.prod(steps)
+            points = r.planes * r.column_steps * r.row_steps / r.rows_per_loop * math.prod(steps)
             read[at[2:]] = max(read.get(at[2:], 0.0), points)
     planes = math.prod(n for d, n in enumerate(facts.box) if d > 1 and fixed_span(facts.model, facts.output, d) is None)
     return sum(read.values()) * planes * math.prod(facts.box[:2])

@@ -60,8 +60,12 @@ class StripBody:
     ):
         self.group, self.e, self.tile, self.outputs = group, e, tile, outputs
         schedule = StripSchedule.expect(group.schedule)
-        self.sizes, self.together, self.streams = schedule.tile_sizes, schedule.together, schedule.streams
-        rows = rolling_rows(GroupFacts.of(group, model), self.sizes[2:], self.together, schedule.vector_bytes)
+        self.sizes, self.rows_per_loop, self.streaming_stores = (
+            schedule.tile_sizes,
+            schedule.rows_per_loop,
+            schedule.streaming_stores,
+        )
+        rows = rolling_rows(GroupFacts.of(group, model), self.sizes[2:], self.rows_per_loop, schedule.vector_bytes)
         self.vector_bytes = schedule.vector_bytes
         self.rows: dict[StageOp, StageRows] = {s: rows[model.node_of[s.funcs[0]]] for s in group.stages}
         stage_of = {model.node_of[s.funcs[0]]: s for s in group.stages}
@@ -92,13 +96,13 @@ class StripBody:
                     name = f"rows_{stage.sym_name.data}"
                     self.arrays[f] = e.alloca([rows.elements(self.sizes[0])], f.type.storage, SHARED, name)
         columns = [self._columns(stages) for stages in self.loops]
-        groups = e.ceildiv(self.extents[1], self.together) if self.together > 1 else self.extents[1]
+        groups = e.ceildiv(self.extents[1], self.rows_per_loop) if self.rows_per_loop > 1 else self.extents[1]
         with ExitStack() as around:
             if self.by_planes:
                 self.plane = self._open_planes(around, self.group.anchor)
             s = around.enter_context(e.loop(e.add(groups, self.lead), "s"))
-            first = e.sub(self.tile.origin[1], self.lead * self.together)
-            present = e.add(first, e.mul(s, self.together), "y")
+            first = e.sub(self.tile.origin[1], self.lead * self.rows_per_loop)
+            present = e.add(first, e.mul(s, self.rows_per_loop), "y")
             origin = [self.tile.origin[0], present, *self.tile.origin[2:]]
             inner = replace(self.tile, origin=origin, resident={}, safe_reads=True)
             for stages, of_loop in zip(self.loops, columns, strict=True):
@@ -124,14 +128,14 @@ class StripBody:
     def _new_rows(self, tile: TileContext, stages: Stages, columns: _Columns, s: Num) -> None:
         """The rows of stages that are computed with the output's, together or one after the other."""
         e, rows = self.e, self.rows[stages[0]]
-        if self.together == 1:
+        if self.rows_per_loop == 1:
             for y in rows.new:
                 self._rows(tile, stages, columns, [y], s)
             return
         if self.group.anchor not in stages:
             self._rows(tile, stages, columns, rows.new, s)
             return
-        done = e.mul(e.sub(s, self.lead), self.together)
+        done = e.mul(e.sub(s, self.lead), self.rows_per_loop)
 
         def last() -> None:
             # fewer than all, and at least one
@@ -139,7 +143,7 @@ class StripBody:
                 with e.when(e.compare("slt", e.add(done, y), self.extents[1]) if y else None):
                     self._rows(tile, stages, columns, [y], s)
 
-        all_inside = e.compare("sle", e.add(done, self.together), self.extents[1])
+        all_inside = e.compare("sle", e.add(done, self.rows_per_loop), self.extents[1])
         e.choose(all_inside, lambda: self._rows(tile, stages, columns, rows.new, s), last)
 
     def _rows(self, tile: TileContext, stages: Stages, columns: _Columns, ys: Sequence[int], s: Num) -> None:
@@ -211,7 +215,7 @@ class StripBody:
             if isinstance(loop := e.block.last_op, scf.ForOp):
                 if end is middle.end and self.vector_bytes:
                     loop.attributes["kernel.shift_inwards"] = IntegerAttr(self._lanes(stages), i64)
-                if self.streams and self.group.anchor in stages:
+                if self.streaming_stores and self.group.anchor in stages:
                     loop.attributes["kernel.stream"] = UnitAttr()
             return
         start, end = middle.rounds

@@ -30,11 +30,11 @@ class StripFeatures(Features):
     """Of a strip, all vector lanes."""
     kept_bytes: float
     """Of rows that a strip keeps, and of the rows of inputs that it reads again."""
-    together: int = 1
+    rows_per_loop: int = 1
     """Rows of the output in one loop."""
-    streams: bool = False
+    streaming_stores: bool = False
     """Whether the output goes to memory past the caches."""
-    equal: bool = False
+    is_static: bool = False
     """Whether each thread is given as many strips at once."""
     vector_bytes: int = 0
     """Of the schedule."""
@@ -53,6 +53,6 @@ class StripFeatures(Features):
         waits = LAST_BALANCED if self.is_balanced(machine) else LAST_STRIPS
         rounds = 1.0 if self.blocks <= 1 else -(-self.blocks // machine.cores) + waits
         compute = rounds * self.instructions / (machine.instructions_per_us / machine.cores)
-        if self.together == 1 and self.kept_bytes > machine.first_cache_bytes:
+        if self.rows_per_loop == 1 and self.kept_bytes > machine.first_cache_bytes:
             compute *= BEYOND_CACHE
         return self.bytes / machine.bytes_per_us, compute

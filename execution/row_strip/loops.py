@@ -35,11 +35,11 @@ def _beside(
     for at in reversed(range(len(found))):
         if producers.intersection(found[at]):
             return None
-        first, together = found[at][0], rows[id].together
+        first, rows_per_loop = found[at][0], rows[id].rows_per_loop
         if not all(_side_by_side(nodes[other]) for other in (first, id)) or not _alike(nodes, rows, first, id):
             continue
-        separate = loads(nodes, found[at], together) + loads(nodes, [id], together)
-        if loads(nodes, [*found[at], id], together) <= LOADS_LEFT * separate:
+        separate = loads(nodes, found[at], rows_per_loop) + loads(nodes, [id], rows_per_loop)
+        if loads(nodes, [*found[at], id], rows_per_loop) <= LOADS_LEFT * separate:
             return at
     return None
 
@@ -57,12 +57,12 @@ def _alike(nodes: Sequence[Node], rows: Mapping[int, StageRows], a: int, b: int)
     return facts[0] == facts[1] and of_planes[0] == of_planes[1]
 
 
-def loads(nodes: Sequence[Node], ids: Collection[int], together: int) -> float:
+def loads(nodes: Sequence[Node], ids: Collection[int], rows_per_loop: int) -> float:
     """Count the loads per point of stages in one loop over several rows."""
     found = set()
     for id in ids:
         for producer, offsets in nodes[id].offsets.items():
             found |= {
-                (producer, *o[:1], *(n + row for n in o[1:2]), *o[2:]) for o in offsets for row in range(together)
+                (producer, *o[:1], *(n + row for n in o[1:2]), *o[2:]) for o in offsets for row in range(rows_per_loop)
             }
-    return len(found) / together
+    return len(found) / rows_per_loop

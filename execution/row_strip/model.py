@@ -60,10 +60,10 @@ class RowStrip(TiledModel):
         assert isinstance(features, StripFeatures)
         group.schedule = StripSchedule(
             tile=candidate.tile,
-            together=candidate.vector,
-            stream=int(features.streams),
-            bytes=features.vector_bytes,
-            equal=int(features.equal),
+            rows_per_loop=candidate.vector,
+            streaming_stores=int(features.streaming_stores),
+            vector_bytes=features.vector_bytes,
+            static=int(features.is_static),
         )
 
     def place(self, group: GroupOp, model: PipelineModel) -> Mapping[StageOp, PlaceAttr]:
@@ -88,7 +88,7 @@ class RowStrip(TiledModel):
 
         schedule = StripSchedule.expect(group.schedule)
         tile = schedule.tile_sizes
-        rows = rolling_rows(GroupFacts.of(group, model), tile[2:], schedule.together, schedule.vector_bytes)
+        rows = rolling_rows(GroupFacts.of(group, model), tile[2:], schedule.rows_per_loop, schedule.vector_bytes)
         bytes = {id: r.elements(tile[0]) * model.nodes[id].bytes for id, r in rows.items()}
         return Needs(sum(bytes.values()), model.nodes[max(bytes, key=lambda id: bytes[id])].name)
 

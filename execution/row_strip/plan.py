@@ -22,7 +22,7 @@ class StripPlan(KernelPlan):
     def __init__(self, group: GroupOp, model: PipelineModel):
         super().__init__(group, model)
         self.one_version = True
-        self.as_they_come = not StripSchedule.expect(group.schedule).equal
+        self.is_dynamic = not StripSchedule.expect(group.schedule).is_static
 
     def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
         StripBody(self.group, self.model, e, tile, outputs).emit()

@@ -36,7 +36,7 @@ class StageRows:
     """Rows."""
     deep: tuple[Span, ...]
     """The other dimensions; of one that follows the tile as for a whole tile."""
-    together: int = 1
+    rows_per_loop: int = 1
     """Rows of the output that are computed together; what is said of the output's row is so of all of them."""
     spare: int = 0
     """Elements at the end of a row that are computed with it, or read by others that are, for nothing."""
@@ -51,7 +51,7 @@ class StageRows:
     @cached_property
     def row_steps(self) -> int:
         """Rows that are computed with each output row."""
-        return _steps(self.follow[1]) * self.together
+        return _steps(self.follow[1]) * self.rows_per_loop
 
     @property
     def new(self) -> range:
@@ -133,12 +133,12 @@ def _steps(follow: Follow) -> int:
 
 
 def rolling_rows(
-    facts: GroupFacts, deep: Sequence[int], together: int = 1, vector_bytes: int = 0
+    facts: GroupFacts, deep: Sequence[int], rows_per_loop: int = 1, vector_bytes: int = 0
 ) -> dict[int, StageRows]:
     """Compute the rows of every member; `deep`: tile sizes from the third dimension on. See `StripSchedule`."""
     model, output = facts.model, facts.output
-    region = regions(model, list(facts.members), output, (1, together, *deep), facts.follow)
-    newest = {id: r.spans[1][1] - _steps(r.follow[1]) * together + 1 for id, r in region.items()}
+    region = regions(model, list(facts.members), output, (1, rows_per_loop, *deep), facts.follow)
+    newest = {id: r.spans[1][1] - _steps(r.follow[1]) * rows_per_loop + 1 for id, r in region.items()}
     narrowest = min(model.nodes[id].bytes for id in facts.members)
     spare = int(vector_bytes // narrowest)
     found = {}
@@ -147,7 +147,7 @@ def rolling_rows(
         first, last = spans[1]
         kept = 0 if id == output else last - min(newest[id], _oldest(model, id, newest)) + 1
         lanes = max(1, vector_bytes // min(model.nodes[id].element_bytes))
-        found[id] = StageRows(region[id].follow, spans[0], first, last, kept, spans[2:], together, spare, lanes)
+        found[id] = StageRows(region[id].follow, spans[0], first, last, kept, spans[2:], rows_per_loop, spare, lanes)
     return found
 
 

@@ -13,21 +13,24 @@ from tilefuse.dialects.img.schedule import ScheduleAttr
 
 @irdl_attr_definition(init=False)
 class ScatterSchedule(ScheduleAttr):
-    """`#schedule.scatter<threads = [1024], blocks = 132, copies = 32, points = 16>`, or
-    `#schedule.scatter<threads = [32, 4], own = 1>`"""
+    """`#schedule.scatter<threads = [1024], split = 132, copies = 32, points = 16>`, or
+    `#schedule.scatter<threads = [32, 4], thread_tables = 1>`.
+
+    `split`: blocks that share the domain of each pure point. `copies` of each element in a block's table, so that
+    different lanes update different copies; 0 for atomics on global memory, without a table. `points`: consecutive
+    points per thread. `blocks`: resident blocks per multiprocessor for which registers are bounded; 0 for no bound.
+
+    `ordered`: 1 for a copy per thread, combined in a fixed order: inexact sums are equal in each run.
+
+    `thread_tables`: 1 for a table per thread, which has one pure point and takes the domain in order, or `points`
+    pure points that are adjacent along the last pure coordinate, with a table for each.
+    """
 
     name = "schedule.scatter"
 
-    PARAMETERS: ClassVar = {"threads": None, "blocks": 1, "copies": 0, "points": 1, "own": 0, "fold": 0, "resident": 0}
-    """`blocks` share out the domain, for each pure point. `copies` of each element of the table of a block, for lanes
-    to have their own; 0: no table, all goes to global memory. A thread takes `points` in a row.
-
-    `resident` blocks are to share a multiprocessor: registers are bounded to leave room for them; 0 for no bound.
-
-    `fold`: as many copies as threads, joined in one order: what is not exact comes out the same each time.
-
-    `own`: threads, which have a pure point each, have a table each, and take the domain in order; or `points` of them
-    side by side along the last pure coordinate, with as many tables."""
+    PARAMETERS: ClassVar = {
+        "threads": None, "split": 1, "copies": 0, "points": 1, "thread_tables": 0, "ordered": 0, "blocks": 0,
+    }  # fmt: skip
 
     @property
     def thread_counts(self) -> tuple[int, ...]:
@@ -35,7 +38,7 @@ class ScatterSchedule(ScheduleAttr):
 
     @property
     def resident_blocks(self) -> int:
-        return self.number("resident")
+        return self.number("blocks")
 
     @property
     def threads_per_block(self) -> int:
@@ -43,32 +46,32 @@ class ScatterSchedule(ScheduleAttr):
         return math.prod(self.thread_counts)
 
     @property
-    def folds(self) -> bool:
+    def is_ordered(self) -> bool:
         """Whether tables are combined in one fixed order."""
-        return bool(self.number("fold"))
+        return bool(self.number("ordered"))
 
     @property
     def copies(self) -> int:
         """Copies of each element in the table of a block."""
-        return self.threads_per_block if self.folds else self.number("copies")
+        return self.threads_per_block if self.is_ordered else self.number("copies")
 
     @property
-    def has_own_tables(self) -> bool:
+    def has_thread_tables(self) -> bool:
         """Whether each thread has a table."""
-        return bool(self.number("own"))
+        return bool(self.number("thread_tables"))
 
     def verify(self) -> None:
-        if self.has_own_tables and any(self.number(key) != self.PARAMETERS[key] for key in ("blocks", "copies")):
-            raise VerifyException("threads with tables of their own have no blocks or copies to share")
+        if self.has_thread_tables and any(self.number(key) != self.PARAMETERS[key] for key in ("split", "copies")):
+            raise VerifyException("thread_tables = 1 takes no split or copies: no blocks share a table")
         if any(n <= 0 for n in self.thread_counts) or any(n > 1 for n in self.thread_counts[3:]):
-            raise VerifyException("threads are positive, and lie in the first three dimensions")
-        if not self.has_own_tables and len(self.thread_counts) != 1:
-            raise VerifyException("threads is one number, where they share a table")
-        if self.folds and (self.has_own_tables or self.number("copies")):
-            raise VerifyException("tables that are joined in one order have as many copies as threads; leave that out")
-        if self.folds and self.threads_per_block & (self.threads_per_block - 1):
-            raise VerifyException("threads must be a power of two where tables are joined in one order")
-        for key in ("blocks", "points"):
+            raise VerifyException("threads must be positive, and only in the first three dimensions")
+        if not self.has_thread_tables and len(self.thread_counts) != 1:
+            raise VerifyException("threads is one number unless thread_tables = 1")
+        if self.is_ordered and (self.has_thread_tables or self.number("copies")):
+            raise VerifyException("ordered = 1 takes no copies or thread_tables: it has a copy per thread")
+        if self.is_ordered and self.threads_per_block & (self.threads_per_block - 1):
+            raise VerifyException("threads must be a power of two if ordered = 1")
+        for key in ("split", "points"):
             if self.number(key) <= 0:
                 raise VerifyException(f"{key} must be positive")
         copies = self.number("copies")

@@ -47,7 +47,7 @@ class ScatterKernel:
         self.e, self.op = self.function.e, self.function.op
         schedule = ScatterSchedule.expect(group.schedule)
         self.threads = schedule.thread_counts[0]
-        self.blocks, self.copies = schedule.number("blocks"), schedule.copies
+        self.blocks, self.copies = schedule.number("split"), schedule.copies
         self.points = schedule.number("points")
         self.resident = schedule.resident_blocks
         self.window: TableWindow | None = window(self.op) if self.copies else None
@@ -294,7 +294,7 @@ def _tables(e: Emitter, elements: Sequence[Attribute], count: int) -> list[SSAVa
     if sum(sizes) <= STATIC_TABLES:
         return [e.alloca([count], t.element_type, SHARED, "table") for t in types]
     op = memref.AllocaOp.get(i8, shape=[sum(sizes)], memory_space=IntegerAttr(SHARED, 64))
-    op.attributes["kernel.dynamic"] = UnitAttr()
+    op.attributes["kernel.dynamic_shared"] = UnitAttr()
     together = e.op(op, "tables")
     starts = [0, *accumulate(sizes)]
     return [e.op(memref.ViewOp(together, e.value(s), [], t), "table") for s, t in zip(starts, types, strict=False)]

@@ -32,7 +32,7 @@ ELEMENT_US = 0.03
 
 
 @dataclass(slots=True, kw_only=True)
-class OwnTableFeatures(Roofline):
+class ThreadTableFeatures(Roofline):
     """Counts of a kernel with a table per thread."""
 
     steps: float

@@ -49,7 +49,7 @@ def fold_workspaces(group: GroupOp) -> Sequence[Workspace]:
         return (math.prod(extents[d][1] for d in update.pure_dims),)
 
     types = [old.type.storage for old in update.olds if isinstance(old.type, FuncType)]
-    shapes = [MemRefType(t, [DYNAMIC_INDEX, schedule.number("blocks"), box.size]) for t in types]
+    shapes = [MemRefType(t, [DYNAMIC_INDEX, schedule.number("split"), box.size]) for t in types]
     tables = [Workspace(table_name(i), shape, points) for i, shape in enumerate(shapes)]
     return (*tables, Workspace(POINT_TICKETS, MemRefType(i32, [DYNAMIC_INDEX]), points, clear=0))
 

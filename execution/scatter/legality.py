@@ -26,17 +26,17 @@ NOTHING = "its domain has no points"
 """A table would be of places that nothing needs."""
 
 
-def why_not_own(facts: GroupFacts) -> str | None:
+def why_not_thread_tables(facts: GroupFacts) -> str | None:
     """Explain why threads of an update cannot have private tables."""
     update = facts.update.update
     if facts.update.reads_itself:
         return ORDERED
     if facts.beside and (not facts.starts_alone or len(update.pure) == update.rank):
         return "stages beside it want a thread for each of its points"
-    return why_no_own_tables(update)
+    return why_not_thread_tables_of(update)
 
 
-def why_no_own_tables(update: UpdateOp) -> str | None:
+def why_not_thread_tables_of(update: UpdateOp) -> str | None:
     """Explain why an update has no table per pure point."""
     if update.is_over_nothing:
         return NOTHING
@@ -47,7 +47,7 @@ def why_no_own_tables(update: UpdateOp) -> str | None:
     return None if smallest <= STATIC_SHARED_LIMIT else f"tables of {WARP_THREADS} threads have {smallest} bytes"
 
 
-def why_not_fold(facts: GroupFacts) -> str | None:
+def why_not_ordered(facts: GroupFacts) -> str | None:
     """Explain why tables of threads cannot be combined in one order."""
     update = facts.update.update
     if not facts.update.commutes:

@@ -16,10 +16,10 @@ from tilefuse.execution.base import ByHand, Code, ExecutionModel, Needs, group_e
 from tilefuse.execution.scatter.attribute import ScatterSchedule
 from tilefuse.execution.scatter.legality import (
     WARP_THREADS,
-    why_no_own_tables,
-    why_not_fold,
-    why_not_own,
+    why_not_ordered,
     why_not_shared,
+    why_not_thread_tables,
+    why_not_thread_tables_of,
 )
 from tilefuse.execution.scatter.table import STATIC_TABLES, table_bytes, window
 
@@ -48,11 +48,11 @@ class Scatter(ExecutionModel):
     none_smaller = "No fewer copies, threads or blocks are left"
 
     def legal(self, facts: GroupFacts) -> str | None:
-        ways = (why_not_fold(facts), why_not_own(facts), why_not_shared(facts))
+        ways = (why_not_ordered(facts), why_not_thread_tables(facts), why_not_shared(facts))
         return None if None in ways else ways[-1]
 
     def holds_starts(self, update: UpdateOp) -> bool:
-        return why_no_own_tables(update) is None
+        return why_not_thread_tables_of(update) is None
 
     def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
         from tilefuse.analysis.updates import Axis
@@ -63,11 +63,11 @@ class Scatter(ExecutionModel):
         # places that data decide: of others each has a thread, or is a reduction's
         elif (
             Axis.Scatter in facts.update.axes
-            and why_not_fold(facts) is None
+            and why_not_ordered(facts) is None
             and (facts.update.is_exact or not wishes.float_order)
         ):
             yield from fold_candidates(facts, machine)
-        if machine.is_gpu and why_not_own(facts) is None:
+        if machine.is_gpu and why_not_thread_tables(facts) is None:
             yield from own_candidates(facts, machine)
 
     def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> ScatterSchedule:
@@ -76,7 +76,7 @@ class Scatter(ExecutionModel):
         update = facts.update.update
         threads = math.prod(given.threads)
         copies = WARP_THREADS if window(update) is not None else 0
-        return ScatterSchedule(threads=[threads], blocks=max(given.blocks, 1), copies=copies, points=given.vector)
+        return ScatterSchedule(threads=[threads], split=max(given.blocks, 1), copies=copies, points=given.vector)
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
         from tilefuse.execution.scatter.search import ScatterCandidate
@@ -90,11 +90,11 @@ class Scatter(ExecutionModel):
 
         assert group.update is not None
         facts, schedule = GroupFacts.of(group, model), ScatterSchedule.expect(group.schedule)
-        own, ways = schedule.has_own_tables, {True: why_not_fold, False: why_not_shared}
-        reason = why_not_own(facts) if own else ways[schedule.folds](facts)
+        own, ways = schedule.has_thread_tables, {True: why_not_ordered, False: why_not_shared}
+        reason = why_not_thread_tables(facts) if own else ways[schedule.is_ordered](facts)
         if reason is not None:
-            can_fold = not own and not schedule.folds and why_not_fold(facts) is None
-            raise group_error(group, f"{reason}; write fold = 1, for tables of threads" if can_fold else reason)
+            can_fold = not own and not schedule.is_ordered and why_not_ordered(facts) is None
+            raise group_error(group, f"{reason}; write ordered = 1, for a table per thread" if can_fold else reason)
         if own and len(schedule.thread_counts) != len(group.update.pure):
             raise group_error(group, f"it has {len(group.update.pure)} pure coordinates, and threads along each")
         if ScatterSchedule.expect(group.schedule).number("copies") and window(group.update) is None:
@@ -103,7 +103,7 @@ class Scatter(ExecutionModel):
             )
 
     def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
-        size = _bytes(group) + 4 * ScatterSchedule.expect(group.schedule).folds
+        size = _bytes(group) + 4 * ScatterSchedule.expect(group.schedule).is_ordered
         return Needs(size, group.sym_name.data, self.dynamic_shared(group))
 
     def stack_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
@@ -111,13 +111,13 @@ class Scatter(ExecutionModel):
 
     def dynamic_shared(self, group: GroupOp) -> int:
         size = _bytes(group)
-        own = ScatterSchedule.expect(group.schedule).has_own_tables
+        own = ScatterSchedule.expect(group.schedule).has_thread_tables
         return size if size > STATIC_TABLES and not own else 0
 
     def workspaces(self, group: GroupOp) -> Sequence[Workspace]:
         from tilefuse.execution.scatter.folding import fold_workspaces
 
-        return fold_workspaces(group) if ScatterSchedule.expect(group.schedule).folds else ()
+        return fold_workspaces(group) if ScatterSchedule.expect(group.schedule).is_ordered else ()
 
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
         schedule = ScatterSchedule.expect(group.schedule)
@@ -126,15 +126,15 @@ class Scatter(ExecutionModel):
 
     def smaller(self, group: GroupOp, model: PipelineModel) -> ScatterSchedule | None:
         schedule = ScatterSchedule.expect(group.schedule)
-        if schedule.has_own_tables:
+        if schedule.has_thread_tables:
             largest = max(schedule.thread_counts)
             if largest == 1:
                 return schedule.changed(points=1) if schedule.number("points") > 1 else None
             return schedule.changed(threads=[n // 2 if n == largest else n for n in schedule.thread_counts])
-        if schedule.folds:
-            threads, blocks = schedule.threads_per_block, schedule.number("blocks")
+        if schedule.is_ordered:
+            threads, blocks = schedule.threads_per_block, schedule.number("split")
             if blocks > 1 and (_bytes(group) <= STATIC_TABLES or threads == 1):
-                return schedule.changed(blocks=blocks // 2)
+                return schedule.changed(split=blocks // 2)
             return schedule.changed(threads=[threads // 2]) if threads > 1 else None
         if (copies := schedule.number("copies")) > 1:
             return schedule.changed(copies=copies // 2)
@@ -147,27 +147,27 @@ class Scatter(ExecutionModel):
 
         assert group.update is not None
         schedule, extents = ScatterSchedule.expect(group.schedule), [boxes[0][d][1] for d in group.update.pure_dims]
-        if schedule.has_own_tables:
+        if schedule.has_thread_tables:
             extents[-1:] = [-(-n // schedule.number("points")) for n in extents[-1:]]
             return blocks_along([-(-n // t) for n, t in zip(extents, schedule.thread_counts, strict=True)])
         pure = math.prod(extents)
-        return (pure * ScatterSchedule.expect(group.schedule).number("blocks"), 1, 1)
+        return (pure * ScatterSchedule.expect(group.schedule).number("split"), 1, 1)
 
     def reorders(self, group: GroupOp) -> bool:
         from tilefuse.analysis.updates import UpdateFacts
 
         assert group.update is not None
-        return ScatterSchedule.expect(group.schedule).folds and not UpdateFacts(group.update).is_exact
+        return ScatterSchedule.expect(group.schedule).is_ordered and not UpdateFacts(group.update).is_exact
 
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
         from tilefuse.execution.scatter.emission import scatter_kernel
         from tilefuse.execution.scatter.folding import folding_kernel
-        from tilefuse.execution.scatter.own_tables import own_tables_kernel
+        from tilefuse.execution.scatter.thread_tables import thread_tables_kernel
 
-        if ScatterSchedule.expect(group.schedule).has_own_tables:
-            return [own_tables_kernel(group)]
+        if ScatterSchedule.expect(group.schedule).has_thread_tables:
+            return [thread_tables_kernel(group)]
         aligned = {f for f, id in model.node_of.items() if model.nodes[id].aligned} - set(differing)
-        folds = ScatterSchedule.expect(group.schedule).folds
+        folds = ScatterSchedule.expect(group.schedule).is_ordered
         return [folding_kernel(group, aligned) if folds else scatter_kernel(group, aligned)]
 
 
@@ -175,7 +175,7 @@ def _bytes(group: GroupOp) -> int:
     """Return the bytes of a block's tables."""
     schedule = ScatterSchedule.expect(group.schedule)
     own = schedule.threads_per_block * schedule.number("points")
-    copies = own if schedule.has_own_tables else schedule.copies
+    copies = own if schedule.has_thread_tables else schedule.copies
     assert group.update is not None
     box = window(group.update) if copies else None
     return table_bytes(group.update, box.size, copies) if box is not None else 0

@@ -15,7 +15,7 @@ from tilefuse.execution.candidate import Candidate
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import Features, predict
 from tilefuse.execution.scatter.attribute import ScatterSchedule
-from tilefuse.execution.scatter.features import OwnTableFeatures, ScatterFeatures
+from tilefuse.execution.scatter.features import ScatterFeatures, ThreadTableFeatures
 from tilefuse.execution.scatter.runs import longest_run
 from tilefuse.execution.scatter.table import table_bytes, window
 from tilefuse.targets.limits import STATIC_SHARED_LIMIT
@@ -71,7 +71,7 @@ def shared_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate
                 in_flight=work.bytes / max(1, pure * work.steps) * run,
             )  # fmt: skip
             bounded = resident if resident > 1 else 0
-            schedule = ScatterSchedule(threads=[threads], blocks=blocks, copies=copies, points=run, resident=bounded)
+            schedule = ScatterSchedule(threads=[threads], split=blocks, copies=copies, points=run, blocks=bounded)
             yield _candidate(schedule, features, machine)
 
 
@@ -90,12 +90,12 @@ def fold_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
         blocks = max(1, min(machine.cores * resident // max(1, min(pure, machine.cores)), work.steps // LEAST_POINTS))
         all_threads = float(blocks * threads * pure)
         tables = all_threads * box.size
-        features = OwnTableFeatures(
+        features = ThreadTableFeatures(
             blocks=blocks * pure, bytes=work.bytes * (1 if run > 1 or not machine.is_gpu else STRIDED),
             instructions=work.instructions + 4 * tables, steps=pure * work.steps / all_threads,
             elements=box.size * (1.0 + 2.0 * blocks / threads), threads=all_threads, resident=resident * threads,
         )  # fmt: skip
-        yield _candidate(ScatterSchedule(threads=[threads], blocks=blocks, points=run, fold=1), features, machine)
+        yield _candidate(ScatterSchedule(threads=[threads], split=blocks, points=run, ordered=1), features, machine)
 
 
 def own_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
@@ -112,13 +112,13 @@ def own_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
         counts = (*threads, *(1,) * (len(update.pure) - len(threads)))
         room = min(machine.max_threads_per_core, machine.fast_bytes_per_core // (size + 1024) * math.prod(threads))
         pure = (*work.pure[:-1], -(-work.pure[-1] // points))
-        features = OwnTableFeatures(
+        features = ThreadTableFeatures(
             blocks=math.prod(-(-n // t) for n, t in zip(pure, counts, strict=True)),
             bytes=work.bytes / points + passes * tables * table_bytes(update, 1, 1),
             instructions=work.instructions * (1 + points) / (2 * points) + 4 * passes * tables,
             steps=work.steps * (1 + points) / 2, elements=box.size * points, threads=math.prod(pure), resident=room,
         )  # fmt: skip
-        yield _candidate(ScatterSchedule(threads=counts, own=1, points=points), features, machine)
+        yield _candidate(ScatterSchedule(threads=counts, thread_tables=1, points=points), features, machine)
 
 
 def _own_points(update: UpdateOp, pure: Sequence[int]) -> Iterator[int]:

@@ -51,7 +51,7 @@ func.func @counts(%h: memref<?xi32>, %g: memref<?xi64>, %v: i32, %w: i64) attrib
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
-  %own = memref.alloca() {kernel.dynamic} : memref<64xi32, 3>
+  %own = memref.alloca() {kernel.dynamic_shared} : memref<64xi32, 3>
   scf.for %t = %c0 to %c64 step %c1 {
     %0 = memref.atomic_rmw addi %v, %own[%t] : (i32, memref<64xi32, 3>) -> i32
     %1 = memref.atomic_rmw mins %v, %h[%t] : (i32, memref<?xi32>) -> i32

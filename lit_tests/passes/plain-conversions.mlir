@@ -9,9 +9,9 @@ func.func @clamped(%in: memref<?xf32>, %out: memref<?xi32>, %small: memref<?xi8>
   %p = memref.load %in[%x] : memref<?xf32>
   %below = arith.minnumf %p, %top : f32
   %v = arith.maxnumf %below, %zero : f32
-  // CHECK: arith.fptosi %v {kernel.fits} : f32 to i32
+  // CHECK: arith.fptosi %v {kernel.in_range} : f32 to i32
   %i = arith.fptoui %v : f32 to i32
-  // CHECK: arith.fptoui %v {kernel.fits} : f32 to i8
+  // CHECK: arith.fptoui %v {kernel.in_range} : f32 to i8
   %b = arith.fptoui %v : f32 to i8
   %t = arith.trunci %i : i32 to i8
   memref.store %t, %small[%x] : memref<?xi8>

@@ -10,13 +10,13 @@
 // RUN: not pipeline-opt %s -p 'tile{sizes=64,16 threads=32,8 unroll=3,1}' 2>&1 | filecheck %s --check-prefix=ROUNDS
 // RUN: not pipeline-opt %s -p 'tile{target=pentium}' 2>&1 | filecheck %s --check-prefix=TARGET
 // RUN: not pipeline-opt %s -p 'tile{only=blurr}' 2>&1 | filecheck %s --check-prefix=NAME
-// RUN: not pipeline-opt %s -p 'tile{vector=2 stream=4}' 2>&1 | filecheck %s --check-prefix=ALONE
+// RUN: not pipeline-opt %s -p 'tile{vector=2 tiles_per_block=4}' 2>&1 | filecheck %s --check-prefix=ALONE
 // RUN: not pipeline-opt %s -p 'tile{sizes=64 threads=32,8}' 2>&1 | filecheck %s --check-prefix=COUNT
 
 // TARGET: error: tile: unknown GPU 'pentium'
 // NAME:   error: tile: no group is called 'blurr'; there are blur, channels, by_hand
 // ROUNDS: tile.mlir:{{.*}}: error: tile: group 'blur': unroll = 3 in dimension 0 does not divide the 2 rounds of a thread's loop there
-// ALONE:  error: tile: vector, stream count only for a tile by hand; add sizes=, or leave the search to choose
+// ALONE:  error: tile: vector, tiles_per_block count only for a tile by hand; add sizes=, or leave the search to choose
 // COUNT:  tile.mlir:{{.*}}: error: tile: 1 sizes but 2 threads; give one of each per dimension
 
 // Every dimension has a tile; one that is declared and small is held whole by it, and by one thread.
@@ -26,7 +26,7 @@
 // BLOCK:  img.group "blur" schedule #schedule.block_tile<
 // BLOCK:  img.group "channels" schedule #schedule.block_tile<
 // WARP:   img.group "blur" schedule #schedule.warp_tile<tile = [{{[0-9]+, [0-9]+}}], threads = [32, {{[0-9]+}}]
-// CPU:    img.group "blur" schedule #schedule.row_strip<tile = [{{[0-9]+, [0-9]+}}], bytes = {{[0-9]+}}{{(, equal = 1)?}}> {
+// CPU:    img.group "blur" schedule #schedule.row_strip<tile = [{{[0-9]+, [0-9]+}}], vector_bytes = {{[0-9]+}}{{(, static = 1)?}}> {
 // HAND:   img.group "blur" schedule #schedule.block_tile<tile = [64, 16], threads = [32, 8], vector = 2> {
 // HAND:   img.group "channels" schedule #schedule.block_tile<tile = [64, 16, 3], threads = [32, 8, 1], vector = 2> {
 // UNROLL: img.group "blur" schedule #schedule.block_tile<tile = [64, 16], threads = [16, 4], vector = 2, unroll = [2, 1]> {

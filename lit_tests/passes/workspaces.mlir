@@ -4,7 +4,7 @@
 // RUN: not pipeline-opt %s --split-input-file -p 'validate-occupancy{target=l4 fix=true}' 2>&1 | filecheck %s --check-prefix=FIXED
 
 // CHECK: error: group 'many': 26843545600 bytes of workspace 'tables0' for 'many', where a GPU has 24000000000 on l4. Use fewer copies, threads or blocks, or fix=true
-// FIXED-DAG: schedule #schedule.scatter<threads = [32], blocks = 13107200, fold = 1>
+// FIXED-DAG: schedule #schedule.scatter<threads = [32], split = 13107200, ordered = 1>
 img.pipeline @tables {
   %a = img.input "a" : !img.func<1xui8>
   %n = img.extent 0 of %a : !img.func<1xui8>
@@ -16,7 +16,7 @@ img.pipeline @tables {
     }
     img.yield %s : !img.func<1xf32>
   } : !img.func<1xf32>
-  %h1 = img.group "many" schedule #schedule.scatter<threads = [32], blocks = 26214400, fold = 1> {
+  %h1 = img.group "many" schedule #schedule.scatter<threads = [32], split = 26214400, ordered = 1> {
     %u = img.update "many" () over (%x in [%c0, %n]) of (%old = %h0 : !img.func<1xf32>) combine [add] {
       %v = img.read %a[%x] : !img.func<1xui8>
       %w = arith.extui %v : i8 to i32
@@ -56,7 +56,7 @@ img.pipeline @split {
 
 // -----
 
-// CHECK: error: group 'bytes': no atomic operation joins elements of f32, but integers of 32 and 64 bits; write fold = 1, for tables of threads
+// CHECK: error: group 'bytes': no atomic operation joins elements of f32, but integers of 32 and 64 bits; write ordered = 1, for a table per thread
 // FIXED-DAG: error: group 'bytes': no atomic operation
 img.pipeline @atomics {
   %a = img.input "a" : !img.func<1xui8>
@@ -96,7 +96,7 @@ img.pipeline @nothing_to_fold {
     }
     img.yield %s : !img.func<1xsi32>
   } : !img.func<1xsi32>
-  %h1 = img.group "none" schedule #schedule.scatter<threads = [32], fold = 1> {
+  %h1 = img.group "none" schedule #schedule.scatter<threads = [32], ordered = 1> {
     %u = img.update "none" () over (%r in [%c0, %c0]) of (%old = %h0 : !img.func<1xsi32>) combine [add] {
       %one = arith.constant 1 : i32
       img.write %one at [%r * 2 - 1] : i32
@@ -120,7 +120,7 @@ img.pipeline @nothing_to_own {
     }
     img.yield %s : !img.func<2xsi32>
   } : !img.func<2xsi32>
-  %h1 = img.group "none" schedule #schedule.scatter<threads = [32], own = 1> {
+  %h1 = img.group "none" schedule #schedule.scatter<threads = [32], thread_tables = 1> {
     %u = img.update "none" (%y) over (%r in [%c0, %c0]) of (%old = %h0 : !img.func<2xsi32>) combine [add] {
       %one = arith.constant 1 : i32
       img.write %one at [%r * 2 - 1, %y] : i32

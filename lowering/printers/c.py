@@ -13,7 +13,7 @@ import tilefuse.lowering.printers.expr as expr
 from tilefuse.lowering.printers.async_copies import c_copies
 from tilefuse.lowering.printers.atomics import c_atomics
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, c_storage_type, lanes, short_name
-from tilefuse.lowering.printers.checks import check_barriers, places_of, read_shared_from
+from tilefuse.lowering.printers.checks import check_barriers, places_of, read_parallel_threshold
 from tilefuse.lowering.printers.expr import MUL, CExpr
 from tilefuse.lowering.printers.helper import Helper
 from tilefuse.lowering.printers.language import Language
@@ -262,7 +262,7 @@ class C(Language):
         if counts:
             collapse = f" collapse({len(counts)})" if len(counts) > 1 else ""
             function = _function_of(loop)
-            kind = "dynamic" if function is not None and "kernel.as_they_come" in function.attributes else "static"
+            kind = "dynamic" if function is not None and "kernel.dynamic_schedule" in function.attributes else "static"
             # threads cost more than little work
             shared = " && ".join([f"{_product(counts)} >= 2", *_enough_work(function, factors)])
             return [f"#pragma omp parallel for{collapse} schedule({kind}) if({shared})"]
@@ -349,12 +349,12 @@ def _product(factors: Sequence[CExpr]) -> str:
 
 def _enough_work(function: func.FuncOp | None, factors: Sequence[CExpr]) -> list[str]:
     """Return the condition of the least work for which a kernel uses several threads; empty if it always does."""
-    grain = read_shared_from(function)
-    if grain is None or grain.least < 2:
+    threshold = read_parallel_threshold(function)
+    if threshold is None or threshold.least < 2:
         return []
     # extents of one array have a product that fits; times those of a domain they may not
-    several = len({number for number, _ in grain.factors}) > 1
-    return [f"{'(double)' if several else ''}{_product(factors) or 1} >= {grain.least}"]
+    several = len({number for number, _ in threshold.factors}) > 1
+    return [f"{'(double)' if several else ''}{_product(factors) or 1} >= {threshold.least}"]
 
 
 def _perfect_nest(loop: scf.ForOp) -> list[scf.ForOp]:

@@ -37,7 +37,7 @@ def block_threads(kernel: func.FuncOp) -> tuple[int, int, int]:
     return int(sizes[0]), int(sizes[1]), int(sizes[2])
 
 
-class Grain(NamedTuple):
+class ParallelThreshold(NamedTuple):
     """Least work for which several threads run a kernel: a product of numbers known at the call."""
 
     least: int
@@ -45,9 +45,9 @@ class Grain(NamedTuple):
     """Arguments by number, each with the axis whose extent counts, or -1 where it is a number itself."""
 
 
-def read_shared_from(kernel: func.FuncOp | None) -> Grain | None:
-    """Read `kernel.shared_from`, the least work for several threads; PipelineError if it is malformed."""
-    attribute = kernel.attributes.get("kernel.shared_from") if kernel is not None else None
+def read_parallel_threshold(kernel: func.FuncOp | None) -> ParallelThreshold | None:
+    """Read `kernel.parallel_threshold`, the least work for several threads; PipelineError if it is malformed."""
+    attribute = kernel.attributes.get("kernel.parallel_threshold") if kernel is not None else None
     if kernel is None or attribute is None:
         return None
     found = tuple(map(int, attribute.get_values())) if isinstance(attribute, DenseArrayBase) else ()
@@ -55,11 +55,11 @@ def read_shared_from(kernel: func.FuncOp | None) -> Grain | None:
     types = kernel.function_type.inputs.data
     if len(found) != 1 + 2 * len(factors) or not all(_is_factor(types, *factor) for factor in factors):
         raise PipelineError(
-            f"@{kernel.sym_name.data}: kernel.shared_from must be array<i64: the least work, then per factor the "
-            "number of an argument and an axis of it, -1 for an index>",
+            f"@{kernel.sym_name.data}: kernel.parallel_threshold must be array<i64: the least work, then per factor "
+            "the number of an argument and an axis of it, -1 for an index>",
             kernel,
         )
-    return Grain(found[0], factors)
+    return ParallelThreshold(found[0], factors)
 
 
 def _is_factor(types: Sequence[Attribute], number: int, axis: int) -> bool:
@@ -142,14 +142,14 @@ def check_static_shared(kernel: func.FuncOp, places: Sequence[NestedOp]) -> None
         for place in places
         if isinstance(place.op, memref.AllocaOp) and space_of(place.op.memref.type) == SHARED
     }
-    dynamic = [op for op in arrays if "kernel.dynamic" in op.attributes]
+    dynamic = [op for op in arrays if "kernel.dynamic_shared" in op.attributes]
     if len(dynamic) > 1:
-        raise PipelineError("memref.alloca: only one array of a kernel can be kernel.dynamic", dynamic[1])
+        raise PipelineError("memref.alloca: only one array of a kernel can be kernel.dynamic_shared", dynamic[1])
     static = sum(size for op, size in arrays.items() if op not in dynamic)
     if static > STATIC_SHARED_LIMIT:
         raise PipelineError(
             f"@{kernel.sym_name.data} holds {static} bytes in static shared arrays, and CUDA allows "
-            f"{STATIC_SHARED_LIMIT}; mark one memref.alloca with kernel.dynamic",
+            f"{STATIC_SHARED_LIMIT}; mark one memref.alloca with kernel.dynamic_shared",
             next(op for op in arrays if op not in dynamic),
         )
 

@@ -14,7 +14,7 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.gpu_shuffle import ShuffleOp
 from tilefuse.dialects.nvvm import GridDepAction, GriddepcontrolOp
 from tilefuse.lowering.printers.c_types import SIGNED, width_of
-from tilefuse.lowering.printers.checks import constant_value, read_shared_from
+from tilefuse.lowering.printers.checks import constant_value, read_parallel_threshold
 from tilefuse.lowering.printers.expr import ADD, CExpr
 from tilefuse.lowering.printers.function_text import FunctionText
 from tilefuse.lowering.printers.memory import memory_of, read_pointers
@@ -46,7 +46,7 @@ def print_for(p: FunctionText, op: Operation) -> None:
         p.line(f"{target.ctype} {target.text} = {init.text};")
         p.set_value(arg, target)
         p.set_value(result, target)
-    for pragma in p.language.loop_pragmas(op, counts, _grain_factors(p, op) if counts else ()):
+    for pragma in p.language.loop_pragmas(op, counts, _threshold_factors(p, op) if counts else ()):
         p.line(pragma)
     p.names.push()
     ctype = "idx" if isinstance(induction.type, IndexType) else SIGNED[width_of(induction.type, op)]
@@ -59,9 +59,9 @@ def print_for(p: FunctionText, op: Operation) -> None:
     p.names.pop()
 
 
-def _grain_factors(p: FunctionText, op: Operation) -> Sequence[CExpr]:
-    """Return the factors of the product that is compared with `kernel.shared_from`."""
-    found, args = read_shared_from(p.function), p.function.body.block.args
+def _threshold_factors(p: FunctionText, op: Operation) -> Sequence[CExpr]:
+    """Return the factors of the product that is compared with `kernel.parallel_threshold`."""
+    found, args = read_parallel_threshold(p.function), p.function.body.block.args
     factors = found.factors if found is not None else ()
     return [p.use(args[n]) if axis < 0 else memory_of(p, args[n], op).extents[axis] for n, axis in factors]
 

@@ -249,7 +249,7 @@ def _to_int(reading: Any) -> Row:
         ctype = (SIGNED if reading is read_signed else UNSIGNED)[width]
         interval = (signed_range if reading is read_signed else unsigned_range)(width)
         a = p.use(op.operands[0])
-        if "kernel.fits" in op.attributes:
+        if "kernel.in_range" in op.attributes:
             return expr.c_cast(ctype, a, interval, cheap=False)
         return expr.call(p.library(f"{source}_to_{sign}{width}"), (a,), ctype, interval)
 

@@ -66,7 +66,7 @@ class Language(ABC):
     def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[CExpr], factors: Sequence[CExpr]) -> list[str]:
         """Return the pragmas in front of a loop.
 
-        `counts`: rounds of the loops of `shared_out`; `factors`: of the work of `kernel.shared_from`.
+        `counts`: rounds of the loops of `shared_out`; `factors`: of the work of `kernel.parallel_threshold`.
         """
 
     def shared_out(self, loop: scf.ForOp) -> list[scf.ForOp]:
@@ -96,7 +96,7 @@ class Language(ABC):
 
     @abstractmethod
     def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> str:
-        """Declare an array marked `kernel.dynamic`, whose size the launch sets."""
+        """Declare an array marked `kernel.dynamic_shared`, whose size the launch sets."""
 
     @abstractmethod
     def vector(self, type_: VectorType, op: Operation) -> Vector:

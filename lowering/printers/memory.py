@@ -135,7 +135,7 @@ def print_alloca(p: FunctionText, op: Operation) -> None:
     name = p.names.fresh(op.memref.name_hint or ("tile" if space == SHARED else "local"))
     wide = _is_wide(p, op.memref)
     _declare(p, op.memref, name, wide)
-    if "kernel.dynamic" in op.attributes:
+    if "kernel.dynamic_shared" in op.attributes:
         block = p.names.fresh(f"{name}bytes")
         p.line(p.language.dynamic_shared(block, type_, op))
         p.line(f"{_pointer_to_row(p, type_, name)} = ({_pointer_to_row(p, type_, '')}){block};")

@@ -144,7 +144,7 @@ def _sliced(seed: int):
     threads = (8, 4, *threads[2:]) if zigzag else threads
     schedule = GemmSchedule(
         threads=threads, zigzag=int(zigzag), points=points, unroll=rng.choice([1, 2, 4]),
-        slice=[*extents[:last], rng.randint(1, 4)], near=int(near),
+        slice=[*extents[:last], rng.randint(1, 4)], adjacent=int(near),
         buffers=rng.choice([1, 2, 3]), vector=rng.choice([v for v in (1, 2, 4) if points[0] % v == 0]),
     )  # fmt: skip
     return func, arguments, _Given(schedule)

@@ -46,7 +46,7 @@ SOURCE = """func.func @{name}(%p: memref<?xi32, strided<[1]>>, %p_min: index, %o
   %up = arith.addi %n, %c31 : index
   %blocks = arith.divui %up, %c32 : index
   scf.for %bx = %c0 to %blocks step %c1 {{
-    %own = memref.alloca() {{kernel.dynamic}} : memref<{words}xi32, 3>
+    %own = memref.alloca() {{kernel.dynamic_shared}} : memref<{words}xi32, 3>
     scf.for %tx = %c0 to %c32 step %c1 {{
       scf.for %i = %tx to %words step %c32 {{
         memref.store %zero, %own[%i] : memref<{words}xi32, 3>

@@ -358,7 +358,7 @@ def test_a_long_body_across_on_a_cpu():
     f[x] += term
     edited = re.sub(
         'f_update" schedule #schedule.[^>]*>',
-        'f_update" schedule #schedule.reduce<tile = [256], threads = [1, 1], vector = 256, across = 1>',
+        'f_update" schedule #schedule.reduce<tile = [256], threads = [1, 1], vector = 256, pure_lanes = 1>',
         hl.Pipeline(f).compile("cpu").ir("tile"),
     )
     check(hl.compile(edited, target="cpu"), [f], sizes=(300,))

@@ -24,7 +24,7 @@ from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
 from tilefuse.execution.across import ACROSS_HEIGHT, ACROSS_WIDTH
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.row_strip.attribute import StripSchedule
-from tilefuse.execution.row_strip.cost import OF_SEVERAL, TOGETHER, WIDE, _late, stays
+from tilefuse.execution.row_strip.cost import OF_SEVERAL, ROWS_PER_LOOP, WIDE, _late, is_static_better
 from tilefuse.execution.row_strip.features import StripFeatures
 from tilefuse.execution.row_strip.loops import loops
 from tilefuse.execution.row_strip.model import RowStrip
@@ -45,10 +45,10 @@ class Strips(ModulePass):
 
     columns: int
     rows: int
-    together: int = 1
-    stream: int = 0
-    bytes: int = 0
-    equal: int = 0
+    rows_per_loop: int = 1
+    streaming_stores: int = 0
+    vector_bytes: int = 0
+    static: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
@@ -58,7 +58,12 @@ class Strips(ModulePass):
                 if isinstance(group.output, StageOp) and RowStrip().why_not(facts) is None:
                     deep = [n[1] if n is not None and n[1] <= 16 else 2 for n in facts.bounds[2:]]
                     tile = (self.columns, self.rows, *deep)
-                    given = {"together": self.together, "stream": self.stream, "bytes": self.bytes, "equal": self.equal}
+                    given = {
+                        "rows_per_loop": self.rows_per_loop,
+                        "streaming_stores": self.streaming_stores,
+                        "vector_bytes": self.vector_bytes,
+                        "static": self.static,
+                    }
                     group.schedule = StripSchedule(tile=tile, **given)
 
 
@@ -76,15 +81,15 @@ def own_cache(tmp_path_factory):
 SIZES = [(7, 3), (16, 5), (1, 1), (64, 64)]
 
 
-@pytest.mark.parametrize(("bytes", "together"), [(0, 1), (16, 1), (64, 1), (64, 2)])
-def test_rows_end_with_a_vector_that_begins_inside(bytes, together):
+@pytest.mark.parametrize(("bytes", "rows_per_loop"), [(0, 1), (16, 1), (64, 1), (64, 2)])
+def test_rows_end_with_a_vector_that_begins_inside(bytes, rows_per_loop):
     """Rows of less than a vector of bytes, of one, and of several and a part; what lies beside a row stays."""
     image, x, y = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Var("x"), hl.Var("y")
     across, down = hl.Func("across"), hl.Func("down")
     across[x, y] = hl.cast(hl.UInt(8), (hl.cast(hl.UInt(16), image[x, y]) + image[x + 1, y] + image[x + 2, y]) / 3)
     down[x, y] = hl.cast(hl.UInt(8), (hl.cast(hl.UInt(16), across[x, y]) + across[x, y + 1]) / 2)
     module = hl.Pipeline(down).to_module()
-    strips = small_strips(512, 8, together, 0, bytes)
+    strips = small_strips(512, 8, rows_per_loop, 0, bytes)
     program = compile_pipeline(module, "cpu", strict_float=True, passes=strips, verify=True)
     assert ("part_" in program.source()) == (bytes > 0), "whole vectors are taken where they are known"
     rng = np.random.default_rng(0)
@@ -393,11 +398,11 @@ def test_few_strips_are_as_many_for_each_core():
     """Memory takes the time, and pictures stay in second caches: OpenMP's loop is a static one then."""
     on = machine("emerald_rapids")
     of = StripFeatures(blocks=2 * on.cores, bytes=1e6, instructions=1e3, kept_bytes=1e3)
-    assert stays(of, on)
+    assert is_static_better(of, on)
     for other in ({"blocks": 2 * on.cores + 1}, {"blocks": 9 * on.cores}, {"bytes": 1e12}, {"instructions": 1e9}):
-        assert not stays(replace(of, **other), on)
-    for equal, kind in enumerate(("dynamic", "static")):
-        strips = [q for p in passes("cpu") for q in ([Strips(40, 7, equal=equal), p] if p.name == "tile" else [p])]
+        assert not is_static_better(replace(of, **other), on)
+    for static, kind in enumerate(("dynamic", "static")):
+        strips = [q for p in passes("cpu") for q in ([Strips(40, 7, static=static), p] if p.name == "tile" else [p])]
         assert f"schedule({kind})" in compile_pipeline(boxes(3).to_module(), "cpu", passes=strips).source()
 
 
@@ -540,14 +545,14 @@ def test_rows_that_share_loads_are_computed_in_a_loop(squares):
     """Fewer of several stages, whose values would find no registers."""
     passes = standard_passes("emerald_rapids", extent=(8192, 8192))
     module = run_passes(nine_points(squares, steps=4 if squares else 12).to_module(), passes)
-    found = {int(n) for n in re.findall(r"together = (\d+)", str(module))}
-    assert found == {OF_SEVERAL if squares else max(TOGETHER)}
+    found = {int(n) for n in re.findall(r"rows_per_loop = (\d+)", str(module))}
+    assert found == {OF_SEVERAL if squares else max(ROWS_PER_LOOP)}
 
 
 def test_short_rows_are_fewer_in_a_loop():
     """Strips of few columns, of a picture that many cores share, have no loops of more rows than registers need."""
     text = str(run_passes(nine_points(False).to_module(), standard_passes("emerald_rapids", extent=(1536, 2560))))
-    found = re.findall(r"tile = \[(\d+), \d+\], together = (\d+)", text)
+    found = re.findall(r"tile = \[(\d+), \d+\], rows_per_loop = (\d+)", text)
     assert found
     assert all(int(together) <= OF_SEVERAL or int(columns) >= WIDE for columns, together in found)
 

@@ -207,7 +207,7 @@ def test_threads_with_tables_of_their_own(agrees, request):
         shape="auto",
     )
     if "emulated" in request.node.name:
-        assert ["threads = [32, " in s and "own = 1" in s for s in schedules] == [True]
+        assert ["threads = [32, " in s and "thread_tables = 1" in s for s in schedules] == [True]
     q = hl.RDom([(0, hl.Param(hl.Int(32), "n"))])
     h[x, y] = hl.u8(9)
     h[p[q, y] / hl.u8(64), y] = hl.u8(q)
@@ -235,7 +235,7 @@ def test_tables_that_start_inside(agrees, channels, request, monkeypatch):
         shape="auto",
     )
     if "emulated" in request.node.name:
-        assert [f"points = {channels}" in s and "own = 1" in s for s in schedules] == [True]
+        assert [f"points = {channels}" in s and "thread_tables = 1" in s for s in schedules] == [True]
 
 
 def test_channels_that_read_the_same_share_a_thread():
@@ -246,7 +246,7 @@ def test_channels_that_read_the_same_share_a_thread():
     g[x, y, hl.i32(value) / 32, c] += hl.f32(value) * hl.mux(c, [hl.f32(0.1), hl.f32(1)])
     f[x, y] = g[x, y, hl.i32(p[x, y]) / 40, 0] / g[x, y, hl.i32(p[x, y]) / 32, 1]
     text = hl.Pipeline(f).compile("h200", passes=passes("h200", shape="auto")).ir("validate-occupancy")
-    assert "own = 1, points = 2" in text or "points = 2, own = 1" in text
+    assert "thread_tables = 1, points = 2" in text or "points = 2, thread_tables = 1" in text
     assert 'img.group "g"' not in text  # the zeros have no kernel
 
 
@@ -281,7 +281,7 @@ def test_sums_of_floats_come_out_the_same_each_time(target, monkeypatch, tmp_pat
         emulate(monkeypatch, tmp_path)
     f, machine = sums_of_floats(photo()), "h200" if target == "emulated" else "cpu"
     program = hl.Pipeline(f).compile("cpu", passes=passes(machine))
-    assert "fold = 1" in program.ir("tile")
+    assert "ordered = 1" in program.ir("tile")
     wide = np.tile(PHOTO, (1, 3))
     for part in (wide, wide[3:, 5:], wide[:, ::3], wide[:0], wide[:1, :3]):
         sums, products, most = program(part, sizes=(32,))

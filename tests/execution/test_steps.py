@@ -122,7 +122,7 @@ class _Drawn:
             if rng.random() < 0.3
             else {}
         )
-        return BlockSchedule(tile=tile, threads=threads, vector=vector, hold=rng.choice([0, 1]), **more)
+        return BlockSchedule(tile=tile, threads=threads, vector=vector, cache_inputs=rng.choice([0, 1]), **more)
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,8 @@
 
 // The number of tiles that a block computes one after the other is last.
 
-// CHECK: streamed = [#schedule.block_tile<tile = [128, 16], threads = [32, 8], vector = 4, blocks = 2, stream = 4>, #schedule.block_tile<tile = [128, 16], threads = [32, 8]>]
-"test.op"() {streamed = [#schedule.block_tile<tile = [128, 16], threads = [32, 8], stream = 4, blocks = 2, vector = 4>, #schedule.block_tile<tile = [128, 16], threads = [32, 8], stream = 1>]} : () -> ()
+// CHECK: streamed = [#schedule.block_tile<tile = [128, 16], threads = [32, 8], vector = 4, blocks = 2, tiles_per_block = 4>, #schedule.block_tile<tile = [128, 16], threads = [32, 8]>]
+"test.op"() {streamed = [#schedule.block_tile<tile = [128, 16], threads = [32, 8], tiles_per_block = 4, blocks = 2, vector = 4>, #schedule.block_tile<tile = [128, 16], threads = [32, 8], tiles_per_block = 1>]} : () -> ()
 
 // CHECK: prefetches = [#schedule.warp_tile<tile = [56, 32], threads = [32, 4], vector = 2, blocks = 8, prefetch_rows = 38>, #schedule.warp_tile<tile = [56, 32], threads = [32, 4], vector = 2>]
 "test.op"() {prefetches = [#schedule.warp_tile<tile = [56, 32], threads = [32, 4], prefetch_rows = 38, blocks = 8, vector = 2>, #schedule.warp_tile<tile = [56, 32], threads = [32, 4], vector = 2, prefetch_rows = 0>]} : () -> ()

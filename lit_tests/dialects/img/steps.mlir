@@ -2,7 +2,7 @@
 
 // A group of an update, each of whose steps computes stages; what reads the sums has all of their few channels.
 
-// CHECK:      %out = img.group "u" schedule #schedule.block_tile<tile = [32, 3, 1], threads = [32, 1, 1], hold = 1> {
+// CHECK:      %out = img.group "u" schedule #schedule.block_tile<tile = [32, 3, 1], threads = [32, 1, 1], cache_inputs = 1> {
 // CHECK-NEXT:   %w = img.stage "w" (%x, %r) -> f32 place #img.place<thread, register> {
 // CHECK:        %term = img.stage "term" (%x_1, %c, %r_1) -> f32 bounds #img.box<[*, 0:3, *]> {
 // CHECK:        %zero = img.stage "zero" (%x_2, %c_1) -> f32 {
@@ -16,7 +16,7 @@ img.pipeline @steps {
   %in = img.input "in" : !img.func<2xf32>
   %lo = arith.constant 0 : index
   %n = arith.constant 5 : index
-  %out = img.group "u" schedule #schedule.block_tile<tile = [32, 3, 1], threads = [32, 1, 1], hold = 1> {
+  %out = img.group "u" schedule #schedule.block_tile<tile = [32, 3, 1], threads = [32, 1, 1], cache_inputs = 1> {
     %w = img.stage "w" (%x, %r) -> f32 place #img.place<thread, register> {
       %v = img.read %in[%x, %r] : !img.func<2xf32>
       img.yield %v : f32

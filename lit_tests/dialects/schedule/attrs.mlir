@@ -12,12 +12,12 @@
 "test.op"() {scan = [#schedule.scan<threads = [32], unroll = 8, width = 1>, #schedule.scan<threads = [1, 1], width = 64>]} : () -> ()
 
 // CHECK: reduce = #schedule.reduce<tile = [1], threads = [32, 8], vector = 4, unroll = 4, segment = 8, split = 2>
-"test.op"() {reduce = #schedule.reduce<tile = [1], threads = [32, 8], vector = 4, unroll = 4, segment = 8, split = 2, across = 0>} : () -> ()
+"test.op"() {reduce = #schedule.reduce<tile = [1], threads = [32, 8], vector = 4, unroll = 4, segment = 8, split = 2, pure_lanes = 0>} : () -> ()
 
-// CHECK: scatter = #schedule.scatter<threads = [1024], blocks = 132, copies = 32, points = 16>
-"test.op"() {scatter = #schedule.scatter<threads = [1024], blocks = 132, copies = 32, points = 16>} : () -> ()
+// CHECK: scatter = #schedule.scatter<threads = [1024], split = 132, copies = 32, points = 16>
+"test.op"() {scatter = #schedule.scatter<threads = [1024], split = 132, copies = 32, points = 16>} : () -> ()
 
 // CHECK: row_strip = #schedule.row_strip<tile = [2048, 64]>
 "test.op"() {row_strip = #schedule.row_strip<tile = [2048, 64]>} : () -> ()
-// CHECK: row_strip = #schedule.row_strip<tile = [2048, 64], together = 2, stream = 1, bytes = 32>
-"test.op"() {row_strip = #schedule.row_strip<tile = [2048, 64], together = 2, stream = 1, bytes = 32>} : () -> ()
+// CHECK: row_strip = #schedule.row_strip<tile = [2048, 64], rows_per_loop = 2, streaming_stores = 1, vector_bytes = 32>
+"test.op"() {row_strip = #schedule.row_strip<tile = [2048, 64], rows_per_loop = 2, streaming_stores = 1, vector_bytes = 32>} : () -> ()

@@ -30,8 +30,8 @@
 
 // -----
 
-// expected-error @below {{across is 0 or 1}}
-"test.op"() {s = #schedule.reduce<tile = [1], threads = [32, 1], across = 2>} : () -> ()
+// expected-error @below {{pure_lanes must be 0 or 1}}
+"test.op"() {s = #schedule.reduce<tile = [1], threads = [32, 1], pure_lanes = 2>} : () -> ()
 
 // -----
 

@@ -38,7 +38,7 @@
 img.pipeline @ahead {
   %photo = img.input "photo" : !img.func<2xf32>
   %clamped = img.boundary repeat_edge %photo dims [0, 1] : !img.func<2xf32>
-  %blur = img.group "blur" schedule #schedule.block_tile<tile = [128, 16], threads = [32, 8], stream = 4> {
+  %blur = img.group "blur" schedule #schedule.block_tile<tile = [128, 16], threads = [32, 8], tiles_per_block = 4> {
     %blur = img.stage "blur" (%x, %y) -> f32 {
       %a = img.read %clamped[%x - 2, %y] : !img.func<2xf32>
       %b = img.read %clamped[%x + 2, %y + 2] : !img.func<2xf32>

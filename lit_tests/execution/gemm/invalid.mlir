@@ -39,7 +39,7 @@ img.pipeline @p {
 
 // -----
 
-// expected-error @below {{buffers, zigzag and near are those of a slice; give one}}
+// expected-error @below {{buffers, zigzag and adjacent need a slice; write slice = [...]}}
 "test.op"() {s = #schedule.gemm<threads = [32, 4], points = [4, 2], buffers = 2>} : () -> ()
 
 // -----

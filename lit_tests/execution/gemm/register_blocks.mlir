@@ -40,7 +40,7 @@ img.pipeline @product {
     }
     img.yield %s : !img.func<2xf32>
   } : !img.func<2xf32>
-  %c = img.group "c" schedule #schedule.gemm<threads = [1, 1], points = [8, 3], vector = 4, repeat = 4, pack = 16, in_turn = 1> {
+  %c = img.group "c" schedule #schedule.gemm<threads = [1, 1], points = [8, 3], vector = 4, repeat = 4, pack = 16, dynamic = 1> {
     %u = img.update "c" (%x, %y) over (%k in [%low, %n]) of (%h = %z : !img.func<2xf32>) combine [add] {
       %l = img.read %a[%k, %y] : !img.func<2xf32>
       %r = img.read %b[%x, %k] : !img.func<2xf32>

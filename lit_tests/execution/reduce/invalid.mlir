@@ -21,7 +21,7 @@
 // -----
 
 // expected-error @below {{lanes and vector cover 128 points: the tile is as wide}}
-"test.op"() {s = #schedule.reduce<tile = [64], threads = [32, 8], vector = 4, across = 1>} : () -> ()
+"test.op"() {s = #schedule.reduce<tile = [64], threads = [32, 8], vector = 4, pure_lanes = 1>} : () -> ()
 
 // -----
 

@@ -5,7 +5,7 @@
 // Lanes along x load four points at once; warps are joined in shared memory, blocks by the last of them.
 
 // KEPT: img.group "total_update" schedule #schedule.reduce<tile = [], threads = [32, 8], vector = 4, unroll = 2, segment = 3, split = 6>
-// KEPT: img.group "columns_update" schedule #schedule.reduce<tile = [128], threads = [32, 4], vector = 4, unroll = 8, across = 1>
+// KEPT: img.group "columns_update" schedule #schedule.reduce<tile = [128], threads = [32, 4], vector = 4, unroll = 8, pure_lanes = 1>
 
 // CHECK:      func.func @p_total_update_kernel1(%total: memref<f32, strided<[]>>, %in: memref<?x?xf32, strided<[?, 1]>>,
 // CHECK-SAME: %partial0: memref<6x?x1xf32>, %tickets: memref<?xi32>)
@@ -64,7 +64,7 @@ img.pipeline @p {
     }
     img.yield %s : !img.func<1xf32>
   } : !img.func<1xf32>
-  %sums = img.group "columns_update" schedule #schedule.reduce<tile = [128], threads = [32, 4], vector = 4, unroll = 8, across = 1> {
+  %sums = img.group "columns_update" schedule #schedule.reduce<tile = [128], threads = [32, 4], vector = 4, unroll = 8, pure_lanes = 1> {
     %u = img.update "columns_update" (%x) over (%ry in [%y0, %h]) of (%t = %columns : !img.func<1xf32>) combine [add] {
       %v = img.read %in[%x, %ry] : !img.func<2xf32>
       img.write %v at [%x] : f32

@@ -37,7 +37,7 @@ img.pipeline @sums {
     }
     img.yield %s : !img.func<1xf32>
   } : !img.func<1xf32>
-  %s1 = img.group "all" schedule #schedule.scatter<threads = [128], blocks = 4, fold = 1> {
+  %s1 = img.group "all" schedule #schedule.scatter<threads = [128], split = 4, ordered = 1> {
     %u = img.update "all" () over (%x in [%c0, %w], %y in [%c0, %h]) of (%old = %s0 : !img.func<1xf32>) combine [add] {
       %v = img.read %in[%x, %y] : !img.func<2xui8>
       %n = arith.extui %v : i8 to i32

@@ -63,7 +63,7 @@ img.pipeline @hist {
     }
     img.yield %s : !img.func<1xui32>
   } : !img.func<1xui32>
-  %h1 = img.group "hist_update" schedule #schedule.scatter<threads = [256], blocks = 132, copies = 32, points = 4> {
+  %h1 = img.group "hist_update" schedule #schedule.scatter<threads = [256], split = 132, copies = 32, points = 4> {
     %u = img.update "hist_update" () over (%x in [%x0, %w], %y in [%y0, %h]) of (%old = %h0 : !img.func<1xui32>) combine [add] {
       %v = img.read %in[%x, %y] : !img.func<2xui8>
       %n = arith.extui %v : i8 to i32

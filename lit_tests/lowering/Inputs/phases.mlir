@@ -9,7 +9,7 @@ func.func @phases(%x: memref<64xf32>, %float: memref<64xf32>) attributes {kernel
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
-  %tile = memref.alloca() {kernel.dynamic} : memref<64xf32, 3>
+  %tile = memref.alloca() {kernel.dynamic_shared} : memref<64xf32, 3>
   scf.for %i = %c0 to %c64 step %c1 {
     %v = memref.load %x[%i] : memref<64xf32>
     %w = func.call @helper(%v, %i) : (f32, index) -> f32

@@ -4,7 +4,7 @@
 
 // CHECK: #pragma omp parallel for schedule(static) if(out_n0_ >= 2 && out_n0_ * 3 >= 1000)
 
-func.func @double(%in: memref<?x3xf32, strided<[?, 1]>>, %out: memref<?x3xf32, strided<[?, 1]>>) attributes {kernel.threads = array<i64: 1, 1, 1>, kernel.shared_from = array<i64: 1000, 1, 0, 1, 1>} {
+func.func @double(%in: memref<?x3xf32, strided<[?, 1]>>, %out: memref<?x3xf32, strided<[?, 1]>>) attributes {kernel.threads = array<i64: 1, 1, 1>, kernel.parallel_threshold = array<i64: 1000, 1, 0, 1, 1>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index

@@ -5,9 +5,9 @@
 // RUN: pipeline-opt %s -p lower-groups | filecheck %s --check-prefix=GPU
 
 // The first factor is the extent of the domain, argument 8 of the kernel; the second axis 0 of the result, argument 5.
-// CHECK:  func.func @sums_f_update_kernel4({{.*}}kernel.shared_from = array<i64: 150000, 8, -1, 5, 0>
+// CHECK:  func.func @sums_f_update_kernel4({{.*}}kernel.parallel_threshold = array<i64: 150000, 8, -1, 5, 0>
 // C:      #pragma omp parallel for schedule(static) if(tiles_x_ >= 2 && (double)h_ * out_f_update_n0_ >= 150000)
-// GPU-NOT: kernel.shared_from
+// GPU-NOT: kernel.parallel_threshold
 img.pipeline @sums {
   %in = img.input "in" : !img.func<2xf32>
   %y0 = img.min 1 of %in : !img.func<2xf32>

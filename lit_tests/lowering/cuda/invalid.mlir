@@ -56,7 +56,7 @@ func.func @waits() attributes {kernel.threads = array<i64: 32, 1, 1>} {
 
 // -----
 
-// CHECK: invalid.mlir:61:{{[0-9]+}}: error: @large holds 80000 bytes in static shared arrays, and CUDA allows 49152; mark one memref.alloca with kernel.dynamic
+// CHECK: invalid.mlir:61:{{[0-9]+}}: error: @large holds 80000 bytes in static shared arrays, and CUDA allows 49152; mark one memref.alloca with kernel.dynamic_shared
 func.func @large() attributes {kernel.threads = array<i64: 1, 1, 1>} {
   %a = memref.alloca() : memref<100x100xf32, 3>
   %b = memref.alloca() : memref<100x100xf32, 3>

@@ -27,12 +27,12 @@ from tilefuse.lowering.update_body import PointRow, UpdateBody, UpdateFunction, 
 from tilefuse.lowering.update_ends import Ends
 
 
-def own_tables_kernel(group: GroupOp) -> func.FuncOp:
+def thread_tables_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel."""
-    return _OwnTables(group).emit()
+    return _ThreadTables(group).emit()
 
 
-class _OwnTables:
+class _ThreadTables:
     """The kernel during emission."""
 
     def __init__(self, group: GroupOp):

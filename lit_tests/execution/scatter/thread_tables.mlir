@@ -33,7 +33,7 @@ img.pipeline @grid {
     }
     img.yield %s : !img.func<3xf32>
   } : !img.func<3xf32>
-  %s1 = img.group "splat" schedule #schedule.scatter<threads = [32, 4], own = 1> {
+  %s1 = img.group "splat" schedule #schedule.scatter<threads = [32, 4], thread_tables = 1> {
     %u = img.update "splat" (%x, %y) over (%rx in [%c0, %c8], %ry in [%c0, %c8]) of (%old = %s0 : !img.func<3xf32>) combine [add] {
       %v = img.read %in[8 * %x + %rx, 8 * %y + %ry] : !img.func<2xui8>
       %n = arith.extui %v : i8 to i32
@@ -61,7 +61,7 @@ img.pipeline @beside {
   %in = img.input "in" : !img.func<2xui8>
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index
-  %s1 = img.group "splat" schedule #schedule.scatter<threads = [32, 4, 1], points = 2, own = 1> {
+  %s1 = img.group "splat" schedule #schedule.scatter<threads = [32, 4, 1], points = 2, thread_tables = 1> {
     %s = img.stage "start" (%x, %y, %z, %c) -> f32 {
       %one = arith.constant 1.0 : f32
       img.yield %one : f32
