@@ -198,7 +198,7 @@ def required_spans(pipeline: PipelineOp, outputs: Mapping[str, Spans], sizes: Si
                 _check_declared(op, region)
                 coordinates = coordinate_spans(op, region, sizes)
                 if isinstance(op, UpdateOp):
-                    for old in op.olds:
+                    for old in op.old_funcs:
                         need(old, updated_spans(op, region, coordinates, sizes))
                 if coordinates is None:
                     continue
@@ -324,7 +324,7 @@ def default_output_boxes(pipeline: PipelineOp, input_boxes: Mapping[str, Box]) -
                 _take(op, spans, valid)
             case UpdateOp():
                 spans = [(None, None)] * op.rank
-                for old in op.olds:
+                for old in op.old_funcs:
                     spans = [_meet(*pair) for pair in zip(spans, valid[old], strict=True)]
                 for access in accesses(op):
                     if access.function in op.currents:

@@ -40,7 +40,7 @@ def read_planes(group: GroupOp) -> dict[SSAValue, tuple[int | None, ...]]:
             here = tuple(_plane(e) if not boundaries else None for e in op.map.data.results)
             known = found.get(base, here)
             found[base] = tuple(a if a == b else None for a, b in zip(known, here, strict=True))
-    own = {*group.funcs, *group.olds}
+    own = {*group.funcs, *group.old_funcs}
     return {
         base: tuple(None if stride is not None else p for p, stride in zip(planes, static_strides(base), strict=True))
         for base, planes in found.items()

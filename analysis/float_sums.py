@@ -59,7 +59,7 @@ def float_sums(op: UpdateOp, sizes: Sizes) -> Iterator[FloatSum]:
     ]
     rule, running = facts.joined_tuple, running_sum(facts)
     ways = (running.way,) if isinstance(running, RunningSum) else facts.combiners
-    for number, (way, old) in enumerate(zip(ways, op.olds, strict=True)):
+    for number, (way, old) in enumerate(zip(ways, op.old_funcs, strict=True)):
         assert isinstance(old.type, FuncType)
         if isinstance(old.type.element, IntegerType):
             continue

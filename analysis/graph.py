@@ -68,7 +68,7 @@ def _add_reads(graph: nx.DiGraph, stage: Definition) -> None:
     consumer = stage.sym_name.data
     updated: dict[SSAValue, SSAValue] = {}
     if isinstance(stage, UpdateOp):
-        updated.update(zip(stage.currents, stage.olds, strict=True))
+        updated.update(zip(stage.currents, stage.old_funcs, strict=True))
     for old in updated.values():
         graph.add_edge(defining_op(old).sym_name.data, consumer, reads=0, boundaries=())
     for read in accesses(stage):

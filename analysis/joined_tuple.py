@@ -79,7 +79,7 @@ def joined_tuple(update: UpdateOp) -> JoinedTuple | None:
     reads, rule = [op for op in ops if isinstance(op, ReadOp)], [op for op in ops if not isinstance(op, ReadOp)]
     if any(not write.is_at(r) for r in reads) or any(type(op) not in _RINGS for op in rule):
         return None
-    if len({update.olds[n].type.element for n in functions}) > 1:  # type: ignore[attr-defined]
+    if len({update.old_funcs[n].type.element for n in functions}) > 1:  # type: ignore[attr-defined]
         return None
     if any(update.combiners[n] not in (SET, "add", "mul") for n in functions):
         return None

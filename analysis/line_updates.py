@@ -79,7 +79,7 @@ def chain_of(update: UpdateOp) -> list[UpdateOp]:
         then = used[0] if used else None
         if not isinstance(then, UpdateOp) or any(op is not then for op in used):
             return chain
-        if list(then.olds) != list(chain[-1].funcs):
+        if list(then.old_funcs) != list(chain[-1].funcs):
             return chain
         chain.append(then)
 

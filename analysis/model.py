@@ -248,7 +248,7 @@ def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> Pipeli
             case UpdateOp():
                 add(op, op.funcs)
                 # what an update reads is computed by kernels of its own, or by each of its steps
-                for func in (*op.olds, *(read.source for read in reads(op) if read.source not in op.currents)):
+                for func in (*op.old_funcs, *(read.source for read in reads(op) if read.source not in op.currents)):
                     if not (isinstance(group := op.parent_op(), GroupOp) and func.owner in group.steps):
                         model.nodes[model.node_of[func]].is_output = True
             case StageOp():

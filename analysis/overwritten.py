@@ -36,9 +36,14 @@ def is_overwritten(function: SSAValue, needed: Mapping[SSAValue, Box], sizes: Ca
         users = [use.operation for use in function.uses]
         update = users[0] if len(users) == 1 else None
         group = update.parent_op() if isinstance(update, UpdateOp) else None
-        if not isinstance(update, UpdateOp) or not isinstance(group, GroupOp) or group.beside or group.earlier:
+        if (
+            not isinstance(update, UpdateOp)
+            or not isinstance(group, GroupOp)
+            or group.fused_stages
+            or group.earlier_updates
+        ):
             return False
-        number = list(update.olds).index(function)
+        number = list(update.old_funcs).index(function)
         function = group.funcs[number]
         if function not in needed:
             return False

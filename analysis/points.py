@@ -113,7 +113,7 @@ def needed_spans(
                         need(read.source, _touched(read, coordinates, sizes))
                 if isinstance(op, UpdateOp):
                     # what it reads of itself it also writes, or its old functions give
-                    for old in op.olds:
+                    for old in op.old_funcs:
                         need(old, region)
                         need(old, _touched(op.write_op, coordinates, sizes))
     return needed

@@ -16,7 +16,7 @@ from tilefuse.analysis.access import reads
 from tilefuse.analysis.index_sums import IndexSum, index_sum
 from tilefuse.analysis.updates import Axis, UpdateFacts
 from tilefuse.dialects.img.ops import PrintOp, ReadOp, StageOp, UpdateOp
-from tilefuse.dialects.img.ops.group import turn_of
+from tilefuse.dialects.img.ops.group import permutation_of
 
 DEEPEST = 8
 """Steps back that a step may read: so many values of each function are kept."""
@@ -102,12 +102,12 @@ def transposes_recurrence(stage: StageOp) -> bool:
 
 def transposes_lines(stage: StageOp, update: UpdateOp) -> bool:
     """Whether a stage reads an update's recurrence with its lines transposed across memory rows."""
-    turns = {turn_of(use.operation, stage) for f in update.funcs for use in f.uses}
-    turn = turns.pop() if len(turns) == 1 else None
-    found = recurrence(UpdateFacts(update)) if turn is not None else ""
-    if turn is None or not isinstance(found, Recurrence) or not has_all_points(found, update):
+    permutations = {permutation_of(use.operation, stage) for f in update.funcs for use in f.uses}
+    permutation = permutations.pop() if len(permutations) == 1 else None
+    found = recurrence(UpdateFacts(update)) if permutation is not None else ""
+    if permutation is None or not isinstance(found, Recurrence) or not has_all_points(found, update):
         return False
-    return found.dim > 0 and turn[found.dim] == 0
+    return found.dim > 0 and permutation[found.dim] == 0
 
 
 def _steps_back(

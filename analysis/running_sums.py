@@ -35,7 +35,7 @@ def running_sum(facts: UpdateFacts) -> RunningSum | str:
     if isinstance(found, str):
         return found
     if (
-        len(update.olds) > 1
+        len(update.old_funcs) > 1
         or update.write_op.predicate is not None
         or sorted(found.back.values())[-2:] not in ([1], [0, 1])
     ):
@@ -43,7 +43,7 @@ def running_sum(facts: UpdateFacts) -> RunningSum | str:
     read = next(read for read, back in found.back.items() if back == 1)
     if min(found.back.values()) < 0:
         return "it reads itself further on, where another block may have written"
-    type = update.olds[0].type
+    type = update.old_funcs[0].type
     assert isinstance(type, FuncType)
     (way,), (value,) = facts.combiners, update.write_op.values
     if way != SET and value is read.value:

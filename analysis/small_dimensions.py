@@ -106,7 +106,7 @@ def _needed(pipeline: PipelineOp) -> dict[InputOp | Definition, list[Span]]:
                 for read in reads(op):
                     need(read.source, _touched(read, coordinates))
             case UpdateOp():
-                for function in (*op.olds, *(read.source for read in reads(op) if read.source not in op.currents)):
+                for function in (*op.old_funcs, *(read.source for read in reads(op) if read.source not in op.currents)):
                     need(function, [_ANYWHERE] * _rank(function))
     return needed
 

@@ -118,12 +118,12 @@ class UpdateFacts:
         kept = self.first_best.functions if self.first_best is not None else ()
         return all(
             way in ("min", "max") or number in kept or isinstance(old.type.storage, IntegerType)  # type: ignore[attr-defined]
-            for number, (way, old) in enumerate(zip(self.combiners, self.update.olds, strict=True))
+            for number, (way, old) in enumerate(zip(self.combiners, self.update.old_funcs, strict=True))
         )
 
     def identity(self, number: int) -> float | int | None:
         """Return the neutral value of the combiner of function `number`; None if it has none."""
-        type = self.update.olds[number].type
+        type = self.update.old_funcs[number].type
         assert isinstance(type, FuncType)
         return identity(self.combiners[number], type.element)
 
@@ -194,7 +194,7 @@ def identity(combiner: str, element: Attribute) -> float | int | None:
 
 def starts_neutral(update: UpdateOp, number: int) -> bool:
     """Whether function `number` is, before the update, everywhere the neutral value of its combiner."""
-    old = update.olds[number]
+    old = update.old_funcs[number]
     stage = old.owner
     if not isinstance(stage, StageOp) or len(stage.funcs) != 1 or not isinstance(old.type, FuncType):
         return False

@@ -132,9 +132,9 @@ def _function_range(func: SSAValue, sizes: Sizes | None) -> AnySpan | None:
 def _joined_range(update: UpdateOp, number: int, sizes: Sizes | None) -> AnySpan | None:
     """Compute the range of integers that an update combines over a domain of known size; None if it is unbounded."""
     way, extents = update.combiners[number], [integer_constant(d.extent) for d in update.domain]
-    element = update.olds[number].type.element  # type: ignore[attr-defined]
+    element = update.old_funcs[number].type.element  # type: ignore[attr-defined]
     signed = isinstance(element, IntegerType) and element.signedness.data is Signedness.SIGNED
-    before = _function_range(update.olds[number], sizes) if signed and way in ("add", "min", "max") else None
+    before = _function_range(update.old_funcs[number], sizes) if signed and way in ("add", "min", "max") else None
     known = [n for n in extents if n is not None]
     if before is None or len(known) < len(extents):
         return None

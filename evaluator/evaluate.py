@@ -153,7 +153,7 @@ class _Evaluation:
                 decisive.add(stage)
                 decisive.update(defining_op(read.source) for read in plan.reads)
                 if isinstance(stage, UpdateOp):
-                    decisive.update(defining_op(old) for old in stage.olds)
+                    decisive.update(defining_op(old) for old in stage.old_funcs)
         return {stage for stage in self.stages if stage in decisive}
 
     # --- backwards: the box of every stage that is needed
@@ -186,7 +186,7 @@ class _Evaluation:
             self.boxes.update((func, box) for func in stage.funcs)
             grid = self._grid(stage, box)
             if isinstance(stage, UpdateOp):
-                self._require_olds(stage, box, grid, partial(require, reader=number))
+                self._require_old_funcs(stage, box, grid, partial(require, reader=number))
             if grid is None:
                 continue
             plan, env = self.plans[stage], self._environment(stage, grid)
@@ -213,7 +213,7 @@ class _Evaluation:
         domain = domain_box(stage, self.scalars)
         return None if domain is None else (*pure_box(stage, box), *domain)
 
-    def _require_olds(
+    def _require_old_funcs(
         self, op: UpdateOp, box: Box, grid: Box | None, require: Callable[[Operation, Ranges | None], None]
     ) -> None:
         """Ask for the old functions on all that an update gives, reads of itself and writes."""
@@ -229,7 +229,7 @@ class _Evaluation:
                 spans = _union(spans, self.touched_by_data[op])
         self.states[op] = tuple((first, last - first + 1) for first, last in spans)
         _check_points(op, self.states[op])
-        for old in op.olds:
+        for old in op.old_funcs:
             access = resolve_access(old, coordinate_grids(self.states[op]), self.boxes, self.scalars)
             require(defining_op(access.func), access.spans)
 

@@ -131,7 +131,7 @@ class UpdateEvaluation:
         self._name = f"update '{op.sym_name.data}'"
         self._by_data = by_data
         self._elements = [f.type.element for f in op.funcs]
-        self._joins = [self._join(*pair) for pair in zip(op.combiners, op.olds, strict=True)]
+        self._joins = [self._join(*pair) for pair in zip(op.combiners, op.old_funcs, strict=True)]
         self.touched: Ranges | None = None
         """Boxes of the functions themselves that data turned out to touch."""
         self._state: list[Array] = []
@@ -146,7 +146,7 @@ class UpdateEvaluation:
         """Take the old values; False if one of them is not known yet."""
         known = self._evaluation
         grid = coordinate_grids(self._box)
-        for old in self._op.olds:
+        for old in self._op.old_funcs:
             access = resolve_access(old, grid, known.boxes, known.scalars)
             if access.spans is not None and access.func not in known.values:
                 return False

@@ -38,7 +38,7 @@ class ByHand:
     threads: Sequence[int]
     vector: int = 1
     unroll: Sequence[int] = ()
-    """Of the first dimensions; the others are all written out."""
+    """Unroll factors of the first dimensions; loops over the others are fully unrolled."""
     tiles_per_block: int = 1
     rows: int = 4
     exchange: bool = False
@@ -53,7 +53,7 @@ class Needs:
     bytes: int
     largest: str
     dynamic: int = 0
-    """Of the bytes those that the launch asks for, so that a block may have more than a kernel has by itself."""
+    """Bytes of dynamic shared memory among them."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Code:
     operations: int
     longest: str
     points: int = 1
-    """Of the output, that a thread has written out: of a single one there are no fewer operations to be had."""
+    """Unrolled output points of a thread; with one point the number of operations cannot be reduced."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ class Spill:
     """Compiler figures of a kernel whose registers spill."""
 
     registers: int
-    """Per thread, as given."""
+    """Registers per thread that the compiler used."""
     bytes: int
-    """Of a thread's registers that lie in memory."""
+    """Bytes of spilled registers per thread."""
     registers_per_sm: int
-    """Limits of the target."""
+    """Registers of a multiprocessor of the target."""
 
 
 def group_error(group: GroupOp, message: object) -> PipelineError:
@@ -87,37 +87,36 @@ class ExecutionModel(ABC):
     """One way to run a group as a kernel. Models are stateless: each class has one object."""
 
     name: ClassVar[str]
-    """In the text of schedules, `#schedule.<name>`, and of `tile{shape=...}`."""
+    """Name in schedules, `#schedule.<name>`, and in `tile{shape=...}`."""
     schedule: ClassVar[type[ScheduleAttr]]
-    """Its attribute: the syntax of a schedule, and what must hold for one by itself."""
+    """Attribute class of its schedules: their syntax and verification."""
     runs: ClassVar[type[Definition]] = StageOp
     """Whether its groups hold stages, or an update."""
     places: ClassVar[tuple[tuple[Level, Memory], ...]] = ()
-    """Where a stage that is not the group's output may live."""
-    stores_several: ClassVar[bool] = False
+    """Loop levels and memories in which a stage other than the group's output may be computed and stored."""
+    multiple_outputs: ClassVar[bool] = False
     """Whether a kernel may store several stages of its group (`KernelPlan.stored`); else only the anchor."""
-    computes_beside: ClassVar[bool] = False
-    """Whether its kernel may compute the stages beside an update: its initial values, and what alone reads it."""
-    takes_several: ClassVar[bool] = False
-    """Whether its kernel may take the points of several updates, each of the functions of the one before it."""
-    sums_steps: ClassVar[bool] = False
-    """Whether its kernel may compute stages for each step of an update, and sum up (or join otherwise) what the last
-    of them gives."""
-    holds_tables: ClassVar[bool] = False
-    """Whether stages may read others of their group where data say (`analysis/tables.py`)."""
-    tables_follow: ClassVar[bool] = False
-    """Whether these are rows that follow the tile, in planes that data say; else each block computes all of a table."""
-    places_first: ClassVar[bool] = False
-    """Whether places of an update that data decide are computed for several points at once, before any of them is
-    written."""
+    fuses_stages: ClassVar[bool] = False
+    """Whether its kernel may compute the stages fused with an update: its prologue (initial values) and epilogue."""
+    fuses_updates: ClassVar[bool] = False
+    """Whether its kernel may compute several updates, each of the functions of the one before it."""
+    fuses_steps: ClassVar[bool] = False
+    """Whether its kernel may compute stages in each step of an update, and reduce the values of the last stage."""
+    fuses_lookups: ClassVar[bool] = False
+    """Whether stages may read others of their group at data-dependent places (`analysis/tables.py`)."""
+    tables_follow_tile: ClassVar[bool] = False
+    """Whether such tables are rows that follow the tile, in data-dependent planes; else a block computes whole "
+    "tables."""
+    computes_places_first: ClassVar[bool] = False
+    """Whether data-dependent places of an update are computed for several points before any of these is written."""
     shares_rows: ClassVar[bool] = False
-    """Whether planes have in common what is computed of a row, rather than compute it anew."""
-    smaller_is: ClassVar[str] = "a smaller tile"
-    """A schedule that takes less memory, in words for people who write one."""
-    none_smaller: ClassVar[str] = "No smaller tile is left"
+    """Whether planes share values that are computed per row, rather than recompute them."""
+    smaller_schedule: ClassVar[str] = "a smaller tile"
+    """Description of a schedule that takes less memory, for error messages."""
+    no_smaller_schedule: ClassVar[str] = "No smaller tile is left"
     """The sentence of an error where `smaller` finds none."""
-    learns_registers: ClassVar[bool] = False
-    """Whether the search takes into account which registers a compiler was found to need."""
+    uses_measured_registers: ClassVar[bool] = False
+    """Whether the search takes into account the registers that the CUDA compiler reported."""
 
     # --- choosing one (`tile`, `group-stages`)
 
@@ -125,11 +124,11 @@ class ExecutionModel(ABC):
         """Explain in one sentence why the group cannot run so; None if it can. Checks stages, stores and `legal`."""
         if not isinstance(facts.definition, self.runs):
             return f"{self.name} runs {'stages, not an update' if self.runs is StageOp else 'an update, not stages'}"
-        beside = [facts.model.nodes[id].name for id in facts.beside]
+        beside = [facts.model.nodes[id].name for id in facts.fused_nodes]
         return (
-            self.stores_too_little([facts.model.nodes[id].name for id in facts.stored])
-            or self.computes_too_little(beside, steps=facts.summed is not None)
-            or self.takes_too_few([facts.model.nodes[id].name for id in facts.earlier])
+            self.why_not_stored([facts.model.nodes[id].name for id in facts.stored])
+            or self.why_not_fused(beside, steps=facts.summed is not None)
+            or self.why_not_updates([facts.model.nodes[id].name for id in facts.earlier_nodes])
             or (self._why_no_tables(facts.model, facts.members) if self.runs is StageOp else None)
             or self.legal(facts)
         )
@@ -138,44 +137,47 @@ class ExecutionModel(ABC):
         """Explain why a group with data-dependent reads of its own stages cannot run so; None if it can or has none."""
         from tilefuse.analysis.tables import looked_up
 
-        if self.holds_tables or not (tables := looked_up(model, members)):
+        if self.fuses_lookups or not (tables := looked_up(model, members)):
             return None
         (table, reader), *_ = tables.items()
         return (
-            f"'{model.nodes[reader].name}' reads '{model.nodes[table].name}' where data say, and {self.name} has no "
-            "tables; choose a model that has, or cut the group"
+            f"'{model.nodes[reader].name}' reads '{model.nodes[table].name}' at data-dependent places, which "
+            f"{self.name} "
+            "cannot do inside a kernel; choose another model, or split the group"
         )
 
-    def holds_starts(self, update: UpdateOp) -> bool:
+    def fits_initial_values(self, update: UpdateOp) -> bool:
         """Whether a thread can hold all points of a pure coordinate of an update and compute their initial values, so
         that `group-updates` need not store them."""
         return False
 
-    def computes_too_little(self, beside: Sequence[str], *, steps: bool) -> str | None:
-        """Explain in one sentence why stages of these names cannot be computed beside the update; None if they can.
+    def why_not_fused(self, beside: Sequence[str], *, steps: bool) -> str | None:
+        """Explain in one sentence why stages of these names cannot be fused with the update; None if they can.
 
         `steps`: whether there are stages that each step of the update computes.
         """
         if steps:
-            return None if self.sums_steps else f"{self.name} computes no stages for each step of an update"
-        if self.computes_beside or not beside:
+            return None if self.fuses_steps else f"{self.name} computes no stages for each step of an update"
+        if self.fuses_stages or not beside:
             return None
-        return f"{self.name} computes an update alone, and '{beside[0]}' stands beside it; give it a group of its own"
+        return f"{self.name} cannot fuse stage '{beside[0]}' with the update; give the stage a group of its own"
 
-    def takes_too_few(self, earlier: Sequence[str]) -> str | None:
-        """Why a group with updates of these names before its last cannot run so, in one sentence; None if it can."""
-        if self.takes_several or not earlier:
+    def why_not_updates(self, earlier: Sequence[str]) -> str | None:
+        """Explain in one sentence why updates of these names cannot precede the group's last update; None if they "
+        "can."""
+        if self.fuses_updates or not earlier:
             return None
-        return f"{self.name} runs a single update, and '{earlier[-1]}' stands before it; give it a group of its own"
+        return f"{self.name} runs one update per kernel; give update '{earlier[-1]}' a group of its own"
 
-    def stores_too_little(self, stored: Sequence[str]) -> str | None:
+    def why_not_stored(self, stored: Sequence[str]) -> str | None:
         """Explain in one sentence why a group that stores stages of these names cannot run so; None if it can."""
-        if self.stores_several or len(stored) < 2:
+        if self.multiple_outputs or len(stored) < 2:
             return None
         others = ", ".join(f"'{name}'" for name in stored[:-1])
         return (
-            f"{self.name} stores the last stage of a group alone, and {others} leave{'s' if len(stored) == 2 else ''} "
-            "it too; choose another model, or cut the group"
+            f"{self.name} stores only the last stage of a group, but {others} must be stored too; choose another "
+            "model, or "
+            "split the group"
         )
 
     @abstractmethod
@@ -218,7 +220,7 @@ class ExecutionModel(ABC):
     def check(self, group: GroupOp, model: PipelineModel) -> None:
         """Raise PipelineError or NotFusable for a schedule that cannot be lowered."""
         self.check_places(group, model)
-        if not self.holds_tables and issubclass(self.runs, StageOp):
+        if not self.fuses_lookups and issubclass(self.runs, StageOp):
             if (reason := self._why_no_tables(model, [model.node_of[s.funcs[0]] for s in group.tiled])) is not None:
                 raise group_error(group, reason)
 

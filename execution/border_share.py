@@ -29,7 +29,7 @@ _Range = tuple[Fraction, Fraction]
 
 def interior_share(facts: GroupFacts) -> float:
     """Return the share of a group's points in tiles without an active boundary, picture edges aside."""
-    facts = replace(facts, far=True)
+    facts = replace(facts, far_boxes=True)
     inside = [_range(facts, d, n) for d, n in enumerate(facts.box)]
     for dim, (first, end) in _insides(facts):
         inside[dim] = (max(inside[dim][0], first), min(inside[dim][1], end))

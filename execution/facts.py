@@ -64,9 +64,9 @@ class UpdateWork:
     domain: tuple[int, ...]
     """Extents of the reduction domain, innermost first."""
     bytes: float
-    """Bytes of its reads, if none finds in a cache what another has read."""
+    """Bytes of its reads, without any reuse in caches."""
     instructions: float
-    """Of all points."""
+    """Instructions of all points."""
 
     @property
     def steps(self) -> int:
@@ -83,19 +83,19 @@ class GroupFacts:
     output: int
     extent: Sequence[int] = ()
     """The picture to optimise for, x first."""
-    beside: Sequence[int] = ()
-    """The stages beside an update, which are no members."""
-    earlier: Sequence[int] = ()
-    """The updates before the last one of a group of several, which are no members either."""
-    starts_inside: bool = False
-    """Whether one of these gives its old functions, so that nothing is read of them."""
-    turn: tuple[int, ...] = ()
-    """Per dimension of an update, that of the group's results in which the same point lies."""
+    fused_nodes: Sequence[int] = ()
+    """The prologue and epilogue of an update, which are not among the members."""
+    earlier_nodes: Sequence[int] = ()
+    """The updates before the last one, which are not among the members either."""
+    has_prologue: bool = False
+    """Whether a fused stage gives the initial values of the update, so that none are read from memory."""
+    permutation: tuple[int, ...] = ()
+    """Per dimension of an update, the corresponding dimension of the group's results (the epilogue may transpose)."""
     summed: UpdateOp | None = None
-    """The update each of whose steps computes the members, of which the output gives the terms."""
-    far: bool = False
-    """Whether boxes that are needed far beyond the picture count as they are, with the borders met there: where groups
-    are merged that store several stages. Else all count as the picture, so that stages alike get the same tile."""
+    """The update whose steps compute the members; the output gives the steps' terms."""
+    far_boxes: bool = False
+    """Whether costs use the true size of boxes that extend far beyond the picture, as merges of groups with several
+    outputs need it. Else all boxes count as large as the picture, so that similar stages get equal tiles."""
 
     @classmethod
     def of(cls, group: GroupOp, model: PipelineModel, extent: Sequence[int] = ()) -> GroupFacts:
@@ -104,11 +104,11 @@ class GroupFacts:
         if group.steps and group.update is not None:
             steps = [model.node_of[s.funcs[0]] for s in group.steps]
             return cls(model, steps, output, extent, summed=group.update)
-        beside = [model.node_of[s.funcs[0]] for s in group.beside]
-        earlier = [model.node_of[u.funcs[0]] for u in group.earlier]
+        beside = [model.node_of[s.funcs[0]] for s in group.fused_stages]
+        earlier = [model.node_of[u.funcs[0]] for u in group.earlier_updates]
         members = [output] if beside or earlier else [model.node_of[s.funcs[0]] for s in group.definitions]
-        turn = group.turn if group.update is not None else ()
-        return cls(model, members, output, extent, beside, earlier, group.initial is not None, turn)
+        permutation = group.permutation if group.update is not None else ()
+        return cls(model, members, output, extent, beside, earlier, group.prologue is not None, permutation)
 
     @cached_property
     def stored(self) -> list[int]:
@@ -144,7 +144,7 @@ class GroupFacts:
     @property
     def earlier_updates(self) -> list[UpdateOp]:
         """The updates before the last one."""
-        found = [self.model.nodes[id].op for id in self.earlier]
+        found = [self.model.nodes[id].op for id in self.earlier_nodes]
         return [op for op in found if isinstance(op, UpdateOp)]
 
     @cached_property
@@ -162,26 +162,26 @@ class GroupFacts:
 
     @property
     def why_not_by_points(self) -> str | None:
-        """Explain in one sentence why an update's points are not final one by one, if stages beside it need this."""
+        """Explain in one sentence why an update's points are not final one by one, if its fused stages need this."""
         op = self.update.update
-        if self.beside and len(op.pure) != op.rank:
-            return "a stage stands beside it, and not all its dimensions are pure coordinates"
+        if self.fused_nodes and len(op.pure) != op.rank:
+            return "a stage is fused with it, and not all its dimensions are pure coordinates"
         return None
 
     @property
-    def starts_alone(self) -> bool:
-        """Whether the stage that gives an update's old functions is the only one beside it."""
-        return self.starts_inside and len(self.beside) == 1
+    def has_only_prologue(self) -> bool:
+        """Whether the prologue is the only stage fused with the update."""
+        return self.has_prologue and len(self.fused_nodes) == 1
 
     @property
     def ends_bytes(self) -> float:
         """Bytes of an update's point that are read before its first step, and stored after the last."""
         own, nodes = self.model.nodes[self.output].bytes, self.model.nodes
-        if not self.beside:
+        if not self.fused_nodes:
             return 2.0 * own
-        others = (a.producer for id in self.beside for a in nodes[id].accesses if a.producer != self.output)
-        read = sum(nodes[producer].bytes for producer in dict.fromkeys(others)) + (0 if self.starts_inside else own)
-        last = self.beside[-1]
+        others = (a.producer for id in self.fused_nodes for a in nodes[id].accesses if a.producer != self.output)
+        read = sum(nodes[producer].bytes for producer in dict.fromkeys(others)) + (0 if self.has_prologue else own)
+        last = self.fused_nodes[-1]
         return float(read + (nodes[last].bytes if self.output < last else own))
 
     @property
@@ -202,7 +202,7 @@ class GroupFacts:
     def own_box(self, id: int) -> tuple[int, ...]:
         """Return the extents, in a member's own coordinates, for which the cost of storing it alone is computed."""
         is_update = isinstance(self.definition, UpdateOp)
-        return nominal_box(self.model, id, self.extent, planes=not is_update, far=self.far)
+        return nominal_box(self.model, id, self.extent, planes=not is_update, far=self.far_boxes)
 
     @cached_property
     def box(self) -> tuple[int, ...]:

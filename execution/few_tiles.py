@@ -52,11 +52,11 @@ def share_few(group: GroupOp, kernel: func.FuncOp) -> None:
             steps *= max(known, 1)
     out = numbers[[a.value for a in args].index(group.funcs[0])]
     for dim in op.pure_dims:
-        factors += [out, op.rank - 1 - group.turn[dim]]
+        factors += [out, op.rank - 1 - group.permutation[dim]]
     work = _of_a_point(op)
     if Axis.Scatter in UpdateFacts(op).axes:
-        work = work + LANE_INSTRUCTIONS if model_of(group).places_first else LANE_INSTRUCTIONS * work
-    work = steps * (work + sum(map(_of_a_point, group.earlier))) + sum(map(_of_a_point, group.beside))
+        work = work + LANE_INSTRUCTIONS if model_of(group).computes_places_first else LANE_INSTRUCTIONS * work
+    work = steps * (work + sum(map(_of_a_point, group.earlier_updates))) + sum(map(_of_a_point, group.fused_stages))
     kernel.attributes["kernel.parallel_threshold"] = DenseArrayBase.from_list(i64, [math.ceil(ALONE / work), *factors])
 
 

@@ -110,11 +110,11 @@ def affine_operands(update: UpdateOp, own: Collection[ReadOp] = (), standing: Co
         if read.source not in update.currents:
             _include(found, update, read, read.source, read)
         elif read in own:
-            _include(found, update, read, update.olds[update.currents.index(read.source)], read)  # type: ignore[arg-type]
+            _include(found, update, read, update.old_funcs[update.currents.index(read.source)], read)  # type: ignore[arg-type]
     for number in standing:
         write = update.write_op
         if write.values[number].type != i1:
-            _include(found, update, write, update.olds[number], (write, number))
+            _include(found, update, write, update.old_funcs[number], (write, number))
     return list(found.values())
 
 

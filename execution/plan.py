@@ -73,9 +73,9 @@ class KernelPlan(ABC):
         self.sizes = self.schedule.tile_sizes
         self.own_sizes = list(self.sizes[: self.rank])
         """Points of a tile that it stores, per dimension, of what lies in its box."""
-        if group.steps and group.finish is not None and group.finish.bounds is not None:
+        if group.steps and group.epilogue is not None and group.epilogue.bounds is not None:
             # of a small dimension, of which it has all that is added up, perhaps fewer
-            declared = group.finish.bounds.data
+            declared = group.epilogue.bounds.data
             self.own_sizes = [n if b is None else b[1] for n, b in zip(self.own_sizes, declared, strict=True)]
         self.align = origin_alignment(group, model)
         """TileContext origins are multiples of this, per dimension."""

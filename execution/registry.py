@@ -54,11 +54,11 @@ def model_of(group: GroupOp) -> ExecutionModel:
             f"group '{group.sym_name.data}': {model.name} cannot run {kind} '{name}'; {' or '.join(others)} can",
             group,
         )
-    stored, beside = ([s.sym_name.data for s in stages] for stages in (group.stored, group.beside))
+    stored, beside = ([s.sym_name.data for s in stages] for stages in (group.stored, group.fused_stages))
     reason = (
-        model.stores_too_little(stored)
-        or model.computes_too_little(beside, steps=bool(group.steps))
-        or model.takes_too_few([update.sym_name.data for update in group.earlier])
+        model.why_not_stored(stored)
+        or model.why_not_fused(beside, steps=bool(group.steps))
+        or model.why_not_updates([update.sym_name.data for update in group.earlier_updates])
     )
     if reason is not None:
         raise PipelineError(f"group '{group.sym_name.data}': {reason}", group)

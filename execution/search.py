@@ -27,15 +27,17 @@ def schedules(facts: GroupFacts, machine: Machine, wishes: Wishes = Wishes()) ->
     if not facts.rank and len(facts.members) > 1:
         raise NotFusable("a single value is a kernel of its own")
     for model in models(wishes.shape):
-        alone = (model.stores_several or len(facts.stored) < 2) and (model.computes_beside or not facts.beside)
-        alone = alone and (model.sums_steps or facts.summed is None) and (model.takes_several or not facts.earlier)
-        if isinstance(facts.definition, model.runs) and alone and _holds_tables(model, facts, wishes):
+        alone = (model.multiple_outputs or len(facts.stored) < 2) and (model.fuses_stages or not facts.fused_nodes)
+        alone = (
+            alone and (model.fuses_steps or facts.summed is None) and (model.fuses_updates or not facts.earlier_nodes)
+        )
+        if isinstance(facts.definition, model.runs) and alone and _fuses_lookups(model, facts, wishes):
             yield from model.candidates(facts, machine, wishes)
 
 
-def _holds_tables(model: ExecutionModel, facts: GroupFacts, wishes: Wishes) -> bool:
+def _fuses_lookups(model: ExecutionModel, facts: GroupFacts, wishes: Wishes) -> bool:
     """Whether the group has no tables, or the model keeps them as requested."""
-    return not facts.tables or (model.holds_tables and (model.tables_follow or wishes.whole_tables))
+    return not facts.tables or (model.fuses_lookups and (model.tables_follow_tile or wishes.whole_tables))
 
 
 def best_schedule(facts: GroupFacts, machine: Machine, wishes: Wishes = Wishes()) -> Candidate | None:

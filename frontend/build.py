@@ -192,11 +192,11 @@ class PipelineScope:
         for op in list(scalars.ops):
             op.detach()
             self.add(op, update.position)
-        olds = self._functions[id(func)]
-        block = Block(arg_types=[INDEX] * (len(update.pure) + len(ranges)) + [old.type for old in olds])
+        old_funcs = self._functions[id(func)]
+        block = Block(arg_types=[INDEX] * (len(update.pure) + len(ranges)) + [old.type for old in old_funcs])
         keys: list[Hashable] = [*update.pure, *(coordinate_key(r) for r in update.domain or ())]
         dimensions = update.domain.value_names() if update.domain is not None else []
-        hints = [*update.pure, *dimensions, *[func.name()] * len(olds)]
+        hints = [*update.pure, *dimensions, *[func.name()] * len(old_funcs)]
         for arg, hint in zip(block.args, hints, strict=True):
             arg.name_hint = value_name(hint)
         self._functions[id(func)] = block.args[len(keys) :]
@@ -208,7 +208,7 @@ class PipelineScope:
         for op in block.ops:
             op.location = self.location(update.position)
         name = self._names.fresh(f"{self._names[func]}_update")
-        made = img.UpdateOp(name, olds, domain, Region(block), update.combine, bounds, update.inline)
+        made = img.UpdateOp(name, old_funcs, domain, Region(block), update.combine, bounds, update.inline)
         self.add(made, update.position)
         self._functions[id(func)] = tuple(made.funcs)
         for requirement in requirements_in((*update.args, *update.values)):

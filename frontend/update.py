@@ -46,8 +46,8 @@ class UpdateDefinition(NamedTuple):
 
     def written(self, func: Source) -> list[Expr]:
         """Return the written values, each combined with the old one."""
-        olds = [node("call", t, self.args, (func, i)) for i, t in enumerate(func.value_types())]
-        terms = zip(self.combine, olds, self.values, strict=True)
+        old_values = [node("call", t, self.args, (func, i)) for i, t in enumerate(func.value_types())]
+        terms = zip(self.combine, old_values, self.values, strict=True)
         return [term if combine == SET_COMBINER else binary(combine, old, term) for combine, old, term in terms]
 
 

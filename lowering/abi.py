@@ -79,7 +79,7 @@ def kernel_args(group: GroupOp) -> list[KernelArg]:
             scalars[value] = None
 
     if group.update is not None:
-        inputs.update(dict.fromkeys(group.olds if group.initial is None else ()))
+        inputs.update(dict.fromkeys(group.old_funcs if group.prologue is None else ()))
         for update in group.updates:
             for value in (*update.mins, *update.extents):
                 scalar(value)
@@ -119,14 +119,14 @@ def written_over(group: GroupOp) -> list[tuple[SSAValue, SSAValue]]:
 
     None where the kernel computes these itself, or stores something else in the update's place.
     """
-    if group.update is None or group.beside:
+    if group.update is None or group.fused_stages:
         return []
-    return list(zip(group.funcs, group.olds, strict=True))
+    return list(zip(group.funcs, group.old_funcs, strict=True))
 
 
 def update_box(group: GroupOp, of_results: Box) -> Box:
     """Return an update's box in its own dimensions, from the box of its group's results."""
-    return tuple(of_results[d] for d in group.turn)
+    return tuple(of_results[d] for d in group.permutation)
 
 
 def memref_type(value: SSAValue) -> MemRefType:

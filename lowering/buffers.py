@@ -31,11 +31,11 @@ class KernelBuffer:
 
 
 @dataclass
-class TurnedBuffer(KernelBuffer):
-    """A function's box with permuted dimensions: dimension i of the function is `turn[i]` of the box."""
+class PermutedBuffer(KernelBuffer):
+    """A function's box with permuted dimensions: dimension i of the function is `permutation[i]` of the box."""
 
-    turn: Sequence[int] = ()
+    permutation: Sequence[int] = ()
 
     def extent(self, dim: int, e: Emitter) -> Num:
         """Return the extent of a dimension, x first."""
-        return super().extent(self.turn[dim], e)
+        return super().extent(self.permutation[dim], e)

@@ -21,7 +21,7 @@ from tilefuse.dialects.img.ops import SET, GroupOp, ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.dialects.naming import value_name
 from tilefuse.lowering.abi import kernel_args, kernel_name, memref_type, threads
-from tilefuse.lowering.buffers import KernelBuffer, TurnedBuffer
+from tilefuse.lowering.buffers import KernelBuffer, PermutedBuffer
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import TileContext, read_global, scalar_index
 from tilefuse.lowering.symbols import identifier
@@ -35,7 +35,7 @@ class UpdateFunction:
         assert group.update is not None
         self.group = group
         self.op: UpdateOp = group.update
-        self.initial, self.finish, self.turn = group.initial, group.finish, group.turn
+        self.prologue, self.epilogue, self.permutation = group.prologue, group.epilogue, group.permutation
         self._types, hints = _signature(group)
         self._types += [w.type for w in workspaces]
         hints += [w.name for w in workspaces]
@@ -64,22 +64,22 @@ class UpdateFunction:
     def out(self) -> KernelBuffer:
         """The box over which the update is computed; all results share it, and only its extents are used."""
         buffer = self.tile.buffers[self.group.funcs[0]]
-        return TurnedBuffer(buffer.memref, [buffer.mins[d] for d in self.turn], self.turn)
+        return PermutedBuffer(buffer.memref, [buffer.mins[d] for d in self.permutation], self.permutation)
 
     def old(self, number: int) -> KernelBuffer:
         """Return an updated function in memory, overwritten in place unless a stage is computed beside the update."""
-        return self.tile.buffers[self.group.olds[number]]
+        return self.tile.buffers[self.group.old_funcs[number]]
 
     @cached_property
     def targets(self) -> list[KernelBuffer]:
         """The buffers that results are stored to: of the update, or of the stage after it."""
-        if self.group.beside:
+        if self.group.fused_stages:
             return [self.tile.buffers[f] for f in self.group.funcs]
-        return [self.old(number) for number in range(len(self.op.olds))]
+        return [self.old(number) for number in range(len(self.op.old_funcs))]
 
     def element(self, number: int) -> Attribute:
         """Return the element type of an updated function, with its sign."""
-        type = self.op.olds[number].type
+        type = self.op.old_funcs[number].type
         assert isinstance(type, FuncType)
         return type.element
 

@@ -21,8 +21,8 @@ class Ends:
 
     def __init__(self, function: UpdateFunction):
         self.function, self.e = function, function.e
-        self.initial = None if function.initial is None else SharedBody(function, function.initial)
-        self.finish = None if function.finish is None else SharedBody(function, function.finish)
+        self.prologue = None if function.prologue is None else SharedBody(function, function.prologue)
+        self.epilogue = None if function.epilogue is None else SharedBody(function, function.epilogue)
 
     def start(self, where: Mapping[SSAValue, Num]) -> list[SSAValue]:
         """Return the values of all functions before the first step, at pure coordinates."""
@@ -31,32 +31,32 @@ class Ends:
     def start_at(self, position: Sequence[Num]) -> list[SSAValue]:
         """Return the values of all functions before the first step, at a point of the update."""
         function = self.function
-        if self.initial is None:
-            places = (self.function.old(number) for number in range(len(function.op.olds)))
+        if self.prologue is None:
+            places = (self.function.old(number) for number in range(len(function.op.old_funcs)))
             return [self.e.load(p.memref, p.index(position, self.e)) for p in places]
-        stage = self.initial.of
+        stage = self.prologue.of
         assert isinstance(stage, StageOp)
-        found = self.initial.results(dict(zip(stage.body.block.args, position, strict=True)))
+        found = self.prologue.results(dict(zip(stage.body.block.args, position, strict=True)))
         of: dict[SSAValue, SSAValue] = dict(zip(stage.funcs, found, strict=True))
-        return [of[old] for old in function.group.olds]
+        return [of[old] for old in function.group.old_funcs]
 
     def results(self, where: Mapping[SSAValue, Num], values: Sequence[SSAValue]) -> list[SSAValue]:
         """Return the stored values of a point whose last step left `values`."""
         return self._results_at(self.position(where), values)
 
     def _results_at(self, position: Sequence[Num], values: Sequence[SSAValue]) -> list[SSAValue]:
-        if self.finish is None:
+        if self.epilogue is None:
             return list(values)
-        stage = self.finish.of
+        stage = self.epilogue.of
         of: dict[SSAValue, SSAValue] = dict(zip(self.function.op.funcs, values, strict=True))
-        here: dict[SSAValue, Num] = dict(zip(stage.body.block.args, self._turned(position), strict=True))
-        found = self.finish.results(here, lambda read: of[read.source])
+        here: dict[SSAValue, Num] = dict(zip(stage.body.block.args, self._permuted(position), strict=True))
+        found = self.epilogue.results(here, lambda read: of[read.source])
         by_result: dict[SSAValue, SSAValue] = dict(zip(stage.funcs, found, strict=True))
         return [by_result[f] for f in self.function.group.yield_op.values]
 
     def index(self, number: int, where: Mapping[SSAValue, Num]) -> list[Num]:
         """Return the memory index of result `number` of a point."""
-        return self.function.targets[number].index(self._turned(self.position(where)), self.e)
+        return self.function.targets[number].index(self._permuted(self.position(where)), self.e)
 
     def store(self, where: Mapping[SSAValue, Num], values: Sequence[SSAValue]) -> None:
         """Store the values of a point after the last step."""
@@ -65,12 +65,12 @@ class Ends:
     def store_at(self, position: Sequence[Num], values: Sequence[SSAValue]) -> None:
         """Store the results of a point of the update from these values."""
         for target, value in zip(self.function.targets, self._results_at(position, values), strict=True):
-            self.e.store(value, target.memref, target.index(self._turned(position), self.e))
+            self.e.store(value, target.memref, target.index(self._permuted(position), self.e))
 
-    def _turned(self, position: Sequence[Num]) -> list[Num]:
+    def _permuted(self, position: Sequence[Num]) -> list[Num]:
         """Convert a point of the update to the corresponding point of the results."""
-        turn = self.function.turn
-        return [position[turn.index(d)] for d in range(len(turn))]
+        permutation = self.function.permutation
+        return [position[permutation.index(d)] for d in range(len(permutation))]
 
     def position(self, where: Mapping[SSAValue, Num]) -> list[Num]:
         """Return the point that pure coordinates write."""

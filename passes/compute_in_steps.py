@@ -19,7 +19,7 @@
 Halide's `compute_at` at a reduction variable. A function that an update reads at its reduction variables has all of its
 points in memory otherwise, once for each step: nothing of it goes through memory then. A group of stages that gives
 such a function, and no other, goes into the update's group if that alone reads it, where a model can run both
-(`sums_steps`), and as far as the cost model finds that cheaper.
+(`fuses_steps`), and as far as the cost model finds that cheaper.
 """
 
 from __future__ import annotations
@@ -93,7 +93,13 @@ class ComputeInSteps(ModulePass):
 def _sums(group: GroupOp) -> bool:
     """Whether every point of a group's update combines terms with an initial value from stages beside it."""
     update = group.update
-    if update is None or group.earlier or group.schedule is not None or group.initial is None or not update.domain:
+    if (
+        update is None
+        or group.earlier_updates
+        or group.schedule is not None
+        or group.prologue is None
+        or not update.domain
+    ):
         return False
     facts = UpdateFacts(update)
     at_pure = update.pure and update.write_op.positions == list(update.pure)
@@ -102,7 +108,7 @@ def _sums(group: GroupOp) -> bool:
         and facts.write_map is WriteMap.Identity
         and bool(at_pure)
         and update.write_op.predicate is None
-        and group.turn == tuple(range(update.rank))
+        and group.permutation == tuple(range(update.rank))
         and not any(prints(stage) for stage in group.definitions)
     )
 
@@ -170,7 +176,7 @@ def _made_of(group: GroupOp) -> list[str]:
     used = [use.operation for f in group.funcs for use in f.uses]
     readers = {op.parent_op() for op in used}
     stage = readers.pop() if len(readers) == 1 else None
-    if group.finish is not None or not isinstance(stage, StageOp) or prints(stage):
+    if group.epilogue is not None or not isinstance(stage, StageOp) or prints(stage):
         return []
     outer = stage.parent_op()
     cost = sum(instruction_cost(op) for op in stage.body.block.ops) + sum(1 for _ in reads(stage))

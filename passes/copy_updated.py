@@ -34,7 +34,7 @@ class CopyUpdated(ModulePass):
 
 
 def _copy(pipeline: PipelineOp, update: UpdateOp) -> None:
-    for number, old in enumerate(update.olds):
+    for number, old in enumerate(update.old_funcs):
         if isinstance(old.owner, Definition | GroupOp) and len(list(old.uses)) == 1:
             continue
         taken = {op.sym_name.data for op in pipeline.body.walk() if isinstance(op, Definition)}

@@ -317,7 +317,7 @@ class _Fit:
         if not spilling:
             return None
         for group, name, report in spilling:
-            if model_of(group).learns_registers:
+            if model_of(group).uses_measured_registers:
                 add_register_need(group, self._need(name, report))
         old = groups_in(self._scheduled)
 

@@ -160,7 +160,7 @@ class _Costs:
         return (cost - launch) * planes + launch
 
     def _of(self, model: PipelineModel, members: Sequence[int], output: int) -> float | None:
-        facts = GroupFacts(model, members, output, self.extent, far=self._far)
+        facts = GroupFacts(model, members, output, self.extent, far_boxes=self._far)
         try:
             found = quick_best(facts, self.machine, self._tables)
         except NotFusable:

@@ -45,7 +45,7 @@ from tilefuse.analysis.recurrence import Recurrence, has_all_points, recurrence,
 from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import Definition, GroupOp, PipelineOp, StageOp, UpdateOp, YieldOp, prints
-from tilefuse.dialects.img.ops.group import turn_of
+from tilefuse.dialects.img.ops.group import permutation_of
 from tilefuse.dialects.options import check_numbers
 from tilefuse.execution.registry import models
 
@@ -110,16 +110,16 @@ class GroupUpdates(ModulePass):
             return True
         facts = UpdateFacts(update)
         alone = finish is None and not facts.reads_itself and machine(self.target).is_gpu
-        return alone and any(model.holds_starts(update) for model in models())
+        return alone and any(model.fits_initial_values(update) for model in models())
 
     def _initial(self, update: UpdateOp) -> StageOp | None:
         """Return the stage that gives all old functions, and nothing else."""
-        stage = _alone(update.olds[0])
+        stage = _alone(update.old_funcs[0])
         if stage is None or not self._is_short(stage):
             return None
         given = [outer for outer in _outside(stage).values()]
         users = [use.operation for f in given for use in f.uses]
-        same = sorted(given, key=id) == sorted(update.olds, key=id)
+        same = sorted(given, key=id) == sorted(update.old_funcs, key=id)
         return stage if same and all(user is update for user in users) else None
 
     def _finish(self, update: UpdateOp, several: bool) -> StageOp | None:
@@ -128,12 +128,12 @@ class GroupUpdates(ModulePass):
         stage = readers.pop() if len(readers) == 1 else None
         if not isinstance(stage, StageOp) or stage.rank != update.rank or not self._is_short(stage):
             return None
-        turns = {turn_of(use.operation, stage) for f in update.funcs for use in f.uses}
+        permutations = {permutation_of(use.operation, stage) for f in update.funcs for use in f.uses}
         given = list(_outside(stage).values())
-        if None in turns or len(turns) > 1 or not given or _alone(given[0]) is not stage:
+        if None in permutations or len(permutations) > 1 or not given or _alone(given[0]) is not stage:
             return None
         if len(update.pure) == update.rank:
-            return stage if turns == {tuple(range(update.rank))} and self._has_few_steps(update) else None
+            return stage if permutations == {tuple(range(update.rank))} and self._has_few_steps(update) else None
         if not machine(self.target).is_gpu and not several:
             return stage if transposes_lines(stage, update) else None
         found = recurrence(UpdateFacts(update))

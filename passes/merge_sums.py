@@ -76,9 +76,14 @@ def _only_read(update: UpdateOp) -> ReadOp | None:
 
 def _may_merge(inner: UpdateOp, outer: UpdateOp) -> bool:
     """Whether both updates combine integers alike, the inner from its neutral value, and read by the outer alone."""
-    if len(inner.olds) != 1 or len(outer.olds) != 1 or inner.combiners != outer.combiners or inner.bounds is not None:
+    if (
+        len(inner.old_funcs) != 1
+        or len(outer.old_funcs) != 1
+        or inner.combiners != outer.combiners
+        or inner.bounds is not None
+    ):
         return False
-    old, type = inner.olds[0], outer.olds[0].type
+    old, type = inner.old_funcs[0], outer.old_funcs[0].type
     assert isinstance(type, FuncType)
     element = type.element
     if inner.combiners[0] not in _COMBINERS or not isinstance(element, IntegerType):
@@ -93,7 +98,7 @@ def _replace(inner: UpdateOp, outer: UpdateOp, positions: list[SSAValue]) -> Non
     pure = [c for c, d in zip(inner.pure, inner.pure_dims, strict=True) if positions[d] in outer.pure]
     summed = [c for c, d in zip(inner.pure, inner.pure_dims, strict=True) if positions[d] not in outer.pure]
     domain = [*inner.domain, *outer.domain]
-    block = Block(arg_types=[*(c.type for c in pure), *(d.coordinate.type for d in domain), outer.olds[0].type])
+    block = Block(arg_types=[*(c.type for c in pure), *(d.coordinate.type for d in domain), outer.old_funcs[0].type])
     new = dict(zip([*pure, *(d.coordinate for d in domain)], block.args, strict=False))
     for coordinate, dim in zip(inner.pure, inner.pure_dims, strict=True):
         if coordinate in summed:
@@ -113,11 +118,11 @@ def _replace(inner: UpdateOp, outer: UpdateOp, positions: list[SSAValue]) -> Non
     predicate = mapper.get(write.predicate, write.predicate) if write.predicate is not None else None
     block.add_op(WriteOp(values, indices, AffineMap(write.map.data.num_dims, 0, results), predicate))
     merged = UpdateOp(
-        outer.sym_name.data, list(outer.olds), [(d.min, d.extent) for d in domain], Region(block), outer.combiners,
+        outer.sym_name.data, list(outer.old_funcs), [(d.min, d.extent) for d in domain], Region(block), outer.combiners,
         outer.bounds, outer.inline is not None,
     )  # fmt: skip
     merged.location = outer.location
-    parent, start = outer.parent_block(), inner.olds[0].owner
+    parent, start = outer.parent_block(), inner.old_funcs[0].owner
     assert parent is not None
     parent.insert_op_before(merged, outer)
     outer.funcs[0].replace_all_uses_with(merged.funcs[0])

@@ -82,7 +82,7 @@ class SeparateSteps(ModulePass):
 def _steps(update: UpdateOp) -> range | None:
     """Return the step numbers; None for an update whose steps cannot be stages."""
     positions = update.write_op.positions
-    if prints(update) or len(update.olds) != 1 or len(update.domain) < 2 or None in positions:
+    if prints(update) or len(update.old_funcs) != 1 or len(update.domain) < 2 or None in positions:
         return None
     outermost = update.domain[-1]
     first, count = integer_constant(outermost.min), integer_constant(outermost.extent)
@@ -108,7 +108,7 @@ def _reads_back(update: UpdateOp) -> bool:
 
 def _is_defined_everywhere(update: UpdateOp) -> bool:
     """Whether every function behind it is defined at all points: inputs have boundaries in all dimensions."""
-    todo = [*update.olds, *(a.op.source for a in accesses(update) if a.op.source not in update.currents)]
+    todo = [*update.old_funcs, *(a.op.source for a in accesses(update) if a.op.source not in update.currents)]
     seen: set[SSAValue] = set()
     while todo:
         function = todo.pop()
@@ -132,7 +132,7 @@ class _Separation:
     """The stages that replace an update."""
 
     def __init__(self, update: UpdateOp):
-        self.update, self.old = update, update.olds[0]
+        self.update, self.old = update, update.old_funcs[0]
         self.step = update.domain[-1].coordinate
         self.slices = update.write_op.positions.index(self.step)
         """The dimension in which steps have their slices."""

@@ -109,5 +109,5 @@ class _Groups:
 
 
 def _read_by_update(model: PipelineModel, op: UpdateOp) -> list[int]:
-    functions = (*op.olds, *(read.source for read in reads(op) if read.source not in op.currents))
+    functions = (*op.old_funcs, *(read.source for read in reads(op) if read.source not in op.currents))
     return sorted({model.node_of[f] for f in functions})

@@ -102,7 +102,7 @@ def _is_window(update: UpdateOp, ranges: list[range]) -> bool:
     an update's blocks load each for several rows at once, but not where a boundary moves x of what is converted.
     """
     domain, pure = {d.coordinate for d in update.domain}, set(update.pure)
-    elements = {old.type.element for old in update.olds if isinstance(old.type, FuncType)}
+    elements = {old.type.element for old in update.old_funcs if isinstance(old.type, FuncType)}
     along, has_weights, in_loops = 0, False, False
     for op in update.body.block.ops:
         if not isinstance(op, ReadOp) or op.source in update.currents:
@@ -135,7 +135,7 @@ def _number(value: SSAValue) -> int | None:
 
 def instructions_of_all(update: UpdateOp, ranges: list[range]) -> float:
     """Return the instructions of all points."""
-    each = sum(instruction_cost(op) for op in update.body.block.ops) + len(update.olds)
+    each = sum(instruction_cost(op) for op in update.body.block.ops) + len(update.old_funcs)
     return each * math.prod(map(len, ranges))
 
 
@@ -158,14 +158,14 @@ def written_out_stage(update: UpdateOp, ranges: list[range]) -> StageOp:
         assert coordinate is not None
         block.args[dim].name_hint = coordinate.name_hint
         place[coordinate] = block.args[dim]
-    so_far: list[SSAValue | None] = [_start(update, n, block) for n in range(len(update.olds))]
+    so_far: list[SSAValue | None] = [_start(update, n, block) for n in range(len(update.old_funcs))]
     body = UnrolledBody(update, block, place)
     for point in _points(ranges):
         body.begin(dict(zip((d.coordinate for d in update.domain), point, strict=True)))
         so_far = _join(update, body, so_far)
     block.add_op(YieldOp([v if v is not None else _read(update, n, block) for n, v in enumerate(so_far)]))
     _drop_unused(block)
-    elements = [old.type.element for old in update.olds if isinstance(old.type, FuncType)]
+    elements = [old.type.element for old in update.old_funcs if isinstance(old.type, FuncType)]
     stage = StageOp(update.sym_name.data, elements, Region(block), update.bounds)
     stage.location = update.location
     parent = update.parent_block()
@@ -173,7 +173,7 @@ def written_out_stage(update: UpdateOp, ranges: list[range]) -> StageOp:
     parent.insert_op_before(stage, update)
     for old_func, new_func in zip(update.funcs, stage.funcs, strict=True):
         old_func.replace_all_uses_with(new_func)
-    starts = {old.owner for old in update.olds}
+    starts = {old.owner for old in update.old_funcs}
     update.detach()
     update.erase()
     for start in starts:
@@ -202,7 +202,7 @@ def _start(update: UpdateOp, number: int, block: Block) -> SSAValue | None:
 
 
 def _read(update: UpdateOp, number: int, block: Block) -> SSAValue:
-    return read_here(update.olds[number], block).value
+    return read_here(update.old_funcs[number], block).value
 
 
 def _join(update: UpdateOp, body: UnrolledBody, so_far: list[SSAValue | None]) -> list[SSAValue | None]:
@@ -227,7 +227,9 @@ def _written(
     if holds is not None and not holds:
         return so_far
     found: list[SSAValue | None] = []
-    for n, (way, old, now, value) in enumerate(zip(update.combiners, update.olds, so_far, write.values, strict=True)):
+    for n, (way, old, now, value) in enumerate(
+        zip(update.combiners, update.old_funcs, so_far, write.values, strict=True)
+    ):
         new = body.get(value)
         assert isinstance(old.type, FuncType)
         if way != SET and now is not None:

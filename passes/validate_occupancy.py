@@ -127,12 +127,12 @@ class ValidateOccupancy(ModulePass):
         return execution.smaller(group, model)
 
     def _remedy(self, group: GroupOp) -> str:
-        smaller = model_of(group).smaller_is
+        smaller = model_of(group).smaller_schedule
         if not self.fix:
             return f"Use {smaller}, or fix=true"
         if not self._may_change(group):
             return f"Its schedule is kept; write {smaller}"
-        return model_of(group).none_smaller
+        return model_of(group).no_smaller_schedule
 
     def _too_long(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> list[str]:
         """Report code that is unrolled beyond a reasonable compile time.

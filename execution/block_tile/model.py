@@ -31,9 +31,9 @@ class BlockTile(TiledModel):
     name = "block_tile"
     schedule = BlockSchedule
     places: ClassVar = ((Level.Block, Memory.Shared), (Level.Thread, Memory.Register))
-    stores_several: ClassVar = True
-    holds_tables: ClassVar = True
-    sums_steps: ClassVar = True
+    multiple_outputs: ClassVar = True
+    fuses_lookups: ClassVar = True
+    fuses_steps: ClassVar = True
 
     def legal(self, facts: GroupFacts) -> str | None:
         return None
@@ -81,7 +81,7 @@ class BlockTile(TiledModel):
         schedule, facts = BlockSchedule.expect(group.schedule), GroupFacts.of(group, model)
         if schedule.tiles_per_block > 1 and group.steps:
             raise group_error(group, "a block computes the steps of an update for one tile; write tiles_per_block = 1")
-        ends = group.finish.bounds if group.steps and group.finish is not None else None
+        ends = group.epilogue.bounds if group.steps and group.epilogue is not None else None
         for d, declared in enumerate(ends.data if ends is not None else ()):
             if declared is not None and schedule.micro_tile[d] != schedule.tile_sizes[d]:
                 raise group_error(

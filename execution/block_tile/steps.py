@@ -163,9 +163,9 @@ class StepsBody(BlockTileBody):
 
     def _begin(self, start: Sequence[Num], sizes: Sequence[int], own: Sequence[Num]) -> None:
         """Load the initial values of the points."""
-        initial = self.group.initial
+        initial = self.group.prologue
         assert initial is not None
-        of = [list[SSAValue](initial.funcs).index(old) for old in self.update.olds]
+        of = [list[SSAValue](initial.funcs).index(old) for old in self.update.old_funcs]
         with unrolled(self.e, sizes[: self.update.rank]) as k:
             values = self._beside(initial, self._tile_beside(), start, k)
             for number, array in zip(of, self.sums, strict=True):
@@ -186,7 +186,7 @@ class StepsBody(BlockTileBody):
 
     def _end(self, start: Sequence[Num], sizes: Sequence[int], own: Sequence[Num]) -> None:
         """Store the results after the last step."""
-        e, rank, finish = self.e, self.update.rank, self.group.finish
+        e, rank, finish = self.e, self.update.rank, self.group.epilogue
         tile = self._tile_beside()
         stage = self.update if finish is None else finish
         of = [list[SSAValue](stage.funcs).index(f) for f in self.group.yield_op.values]

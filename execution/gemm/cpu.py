@@ -72,7 +72,7 @@ def cpu_schedules(facts: GroupFacts, machine: Machine) -> Iterator[tuple[GemmSch
     update, pure = facts.update.update, facts.update_work.pure
     rank = len(pure)
     dims = [d for d in range(1, rank) if pure[d] > 1] or [1]
-    element = max(element_bytes(old.type.element) for old in update.olds if isinstance(old.type, FuncType))
+    element = max(element_bytes(old.type.element) for old in update.old_funcs if isinstance(old.type, FuncType))
     lanes = max(1, machine.vector_bytes // element)
     found = False
     for dim in dims if rank > 1 else [None]:
@@ -158,7 +158,7 @@ def _cycles(update: UpdateOp, schedule: GemmSchedule, values: VectorValues, is_f
     vectors, rows = schedule.points[0] // schedule.lanes, schedule.rows
     packed = set(values.packed)
     shared = {v for v in values.along_x - values.by_row if isinstance(v.owner, Operation)} if packed else set()
-    operations, loads, copied = float(len(update.olds) * vectors * rows), len(packed) * vectors, 0.0
+    operations, loads, copied = float(len(update.old_funcs) * vectors * rows), len(packed) * vectors, 0.0
     side_by = set(contiguous_reads(update, update.pure[0]))
     missed = FAR * schedule.points[0] if is_far else 0.0
     misses = 0.0
@@ -218,7 +218,7 @@ def _loop_cycles(update: UpdateOp, schedule: GemmSchedule, lanes: int) -> float:
     width, rows = schedule.points[0], schedule.rows
     vectors = max(1.0, width / lanes)
     wide, along_x = contiguous_reads(update, update.pure[0]), depending(update.body.block.ops, [update.pure[0]])
-    cycles = 3.0 * vectors * rows * len(update.olds)
+    cycles = 3.0 * vectors * rows * len(update.old_funcs)
     for op in update.body.block.ops:
         if along_x.isdisjoint(op.operands):
             cycles += rows

@@ -83,7 +83,7 @@ def shared(update: UpdateOp, points: tuple[int, ...], unroll: int) -> Shared:
     along: dict[SSAValue, int] = {c: n for c, n in zip(update.pure, points, strict=True) if n > 1}
     along[update.domain[0].coordinate] = unroll
     depends: dict[SSAValue, frozenset[SSAValue]] = {c: frozenset([c]) for c in along}
-    operations, reads, combining = 0.0, 0, len(update.olds) * math.prod(points) * unroll
+    operations, reads, combining = 0.0, 0, len(update.old_funcs) * math.prod(points) * unroll
     for op in update.body.block.ops:
         on = frozenset[SSAValue]().union(*(depends.get(v, frozenset()) for v in op.operands))
         if isinstance(op, ReadOp):

@@ -29,7 +29,7 @@ class GemmFunction(UpdateFunction):
 
     def new_sums(self, *shape: int) -> list[SSAValue]:
         """Allocate the sums of a thread, per function."""
-        types = (storage_type(self.element(number)) for number in range(len(self.op.olds)))
+        types = (storage_type(self.element(number)) for number in range(len(self.op.old_funcs)))
         return [self.e.alloca(shape, type, PRIVATE, "sums") for type in types]
 
     def coordinates(self, at: Sequence[Num]) -> dict[SSAValue, Num]:

@@ -54,9 +54,9 @@ class Gemm(ExecutionModel):
     name = "gemm"
     schedule = GemmSchedule
     runs: ClassVar = UpdateOp
-    smaller_is = "a smaller slice, or fewer points"
-    none_smaller = "No smaller slice and no fewer points are left"
-    computes_beside = True
+    smaller_schedule = "a smaller slice, or fewer points"
+    no_smaller_schedule = "No smaller slice and no fewer points are left"
+    fuses_stages = True
 
     def legal(self, facts: GroupFacts) -> str | None:
         from tilefuse.analysis.updates import Axis, WriteMap

@@ -133,7 +133,7 @@ def block_bytes(group: GroupOp) -> int:
         return 0
     found = vector_values(update, schedule.rows_dim, bool(schedule.pack))
     assert isinstance(found, VectorValues), found
-    of_sums = sum(element_bytes(old.type.element) for old in update.olds if isinstance(old.type, FuncType))
+    of_sums = sum(element_bytes(old.type.element) for old in update.old_funcs if isinstance(old.type, FuncType))
     of_copies = sum(element_bytes(v.type) for v in found.packed)
     of_rows = schedule.rows * schedule.pack * sum(element_bytes(v.type) for v in found.by_columns)
     of_rows += schedule.pack * sum(element_bytes(v.type) for v in found.of_steps)
@@ -167,7 +167,9 @@ class RegisterBlocks:
             count = e.min(self.row_count, e.sub(gemm.extents[self.dim], gemm.firsts[self.dim]))
             blocks = e.ceildiv(count, self.rows, "blocks")
         shape = [self.row_count, self.width]
-        self.sums = [e.alloca(shape, storage_type(gemm.element(n)), SHARED, "sums") for n in range(len(self.op.olds))]
+        self.sums = [
+            e.alloca(shape, storage_type(gemm.element(n)), SHARED, "sums") for n in range(len(self.op.old_funcs))
+        ]
         with e.loop(blocks, "block") as block, e.loop(self.rows, "row") as row:
             with e.loop(self.width, "i", simd=True) as i:
                 gemm.begin(self.sums, [e.add(e.mul(block, self.rows), row), i], self.at(self.start(block), row, i))

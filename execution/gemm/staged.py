@@ -320,7 +320,7 @@ class _StagedGemm(GemmKernel):
                     for v, value in enumerate(values):
                         e.store(value, of, [p + v])
 
-        if self.initial is not None:
+        if self.prologue is not None:
             one_by_one()
             return
         is_aligned = self._is_aligned([self.old(number) for number in range(len(self.sums))])
@@ -350,7 +350,7 @@ class _StagedGemm(GemmKernel):
                     index = ends.index(number, self.coordinates(at))
                     e.store_vector(list(values), self.targets[number].memref, index)
 
-        is_aligned = self._is_aligned(self.targets) if self.turn[:1] == (0,) else None
+        is_aligned = self._is_aligned(self.targets) if self.permutation[:1] == (0,) else None
         if is_aligned is None:
             one_by_one()
             return

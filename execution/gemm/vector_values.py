@@ -56,7 +56,7 @@ def vector_values(update: UpdateOp, rows_dim: int | None, pack: bool) -> VectorV
         return "vectors are added or multiplied, not compared"
     if update.write_op.predicate is not None:
         return "not all points of its domain count"
-    if any(not _is_plain(old.type.element) for old in update.olds if isinstance(old.type, FuncType)):
+    if any(not _is_plain(old.type.element) for old in update.old_funcs if isinstance(old.type, FuncType)):
         return "its elements are no numbers of a vector"
     x = update.pure[0]
     row = update.pure[rows_dim] if rows_dim is not None else None
@@ -64,7 +64,7 @@ def vector_values(update: UpdateOp, rows_dim: int | None, pack: bool) -> VectorV
     contiguous = set(contiguous_reads(update, x, edges=True))
     shared = {v for v in along_x - by_row if isinstance(v.owner, Operation)} if pack else set()
     vectors = [op for op in _body(update) if any(r in along_x and r not in shared for r in op.results)]
-    widths = {element_bytes(old.type.element) for old in update.olds if isinstance(old.type, FuncType)}
+    widths = {element_bytes(old.type.element) for old in update.old_funcs if isinstance(old.type, FuncType)}
     for op in vectors:
         if isinstance(op, ReadOp):
             if op not in contiguous or not _is_plain(op.value.type):

@@ -24,7 +24,7 @@ from tilefuse.lowering.update_ends import Ends
 def update_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel of a group that holds an update."""
     schedule = InOrderSchedule.expect(group.schedule)
-    function = _KeptPoints(group) if group.beside else UpdateFunction(group)
+    function = _KeptPoints(group) if group.fused_stages else UpdateFunction(group)
     pure: dict[SSAValue, Num] = {}
     with ExitStack() as open_scopes:
         pure_point(function, schedule.tile_sizes, pure, open_scopes)
@@ -60,7 +60,7 @@ class _KeptPoints(UpdateFunction):
 
     def keep(self, points: int) -> None:
         """Allocate the values of `count` points inside the loops over threads."""
-        types = [storage_type(self.element(number)) for number in range(len(self.op.olds))]
+        types = [storage_type(self.element(number)) for number in range(len(self.op.old_funcs))]
         self.kept = [self.e.alloca([points], type, PRIVATE, "kept") for type in types]
 
     def start(self, where: Mapping[SSAValue, Num]) -> None:

@@ -38,7 +38,7 @@ class InOrder(ExecutionModel):
     name = "in_order"
     schedule = InOrderSchedule
     runs: ClassVar = UpdateOp
-    computes_beside = True
+    fuses_stages = True
 
     def legal(self, facts: GroupFacts) -> str | None:
         return facts.why_not_by_points

@@ -61,7 +61,7 @@ def _vector(facts: GroupFacts, across: bool) -> int:
     op = facts.update.update
     wide = wide_reads(op, op.pure[0] if across else op.domain[0].coordinate)
     most = max((elements_per_access(r.source, 16) for r in wide), default=1)
-    elements = [old.type.element for old in op.olds if isinstance(old.type, FuncType)]
+    elements = [old.type.element for old in op.old_funcs if isinstance(old.type, FuncType)]
     words = sum(max(4, element_bytes(element)) // 4 for element in elements)
     words += 0 if facts.update.first_best is None else element_bytes(RANK) // 4
     words += int(not facts.update.commutes and facts.update.joined_tuple is not None)  # whether there is a value

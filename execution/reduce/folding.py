@@ -103,7 +103,7 @@ class Combined(Fold):
 
     def __init__(self, e: Emitter, op: UpdateOp, number: int):
         super().__init__(e)
-        type = op.olds[number].type
+        type = op.old_funcs[number].type
         assert isinstance(type, FuncType)
         self.way, self.element = op.combiners[number], type.element
         self.functions, self.types = (number,), (type.storage,)
@@ -136,7 +136,7 @@ class Best(Fold):
         super().__init__(e)
         self.functions, self.better, self.has_rank = found.functions, found.better, ranked
         self.last = found.last
-        types = [op.olds[n].type for n in found.functions]
+        types = [op.old_funcs[n].type for n in found.functions]
         storages = [type.storage for type in types if isinstance(type, FuncType)]
         self.types = (*storages, *([RANK] if ranked else []))
         self.key = found.functions.index(found.key)
@@ -200,7 +200,7 @@ class Joined(Fold):
     def __init__(self, e: Emitter, op: UpdateOp, rule: JoinedTuple):
         super().__init__(e)
         self.op, self.rule, self.functions = op, rule, rule.functions
-        types = [op.olds[n].type for n in rule.functions]
+        types = [op.old_funcs[n].type for n in rule.functions]
         self.types = (*(type.storage for type in types if isinstance(type, FuncType)), THERE)
 
     def nothing(self) -> list[SSAValue]:
@@ -246,7 +246,7 @@ class _Emitted(Numbers[SSAValue]):
         return self.e.op(op.clone(dict(zip(op.operands, operands, strict=True))))
 
     def combine(self, number: int, way: str, old: SSAValue, new: SSAValue) -> SSAValue:
-        type = self.update.olds[number].type
+        type = self.update.old_funcs[number].type
         assert isinstance(type, FuncType)
         return self.e.op(combined(way, type.element, old, new))
 
@@ -259,7 +259,7 @@ def folds_of(e: Emitter, op: UpdateOp, schedule: ReduceSchedule) -> list[Fold]:
     elif (rule := joined_tuple(op)) is not None:
         together = Joined(e, op, rule)
     functions = together.functions if together is not None else ()
-    alone: list[Fold] = [Combined(e, op, n) for n in range(len(op.olds)) if n not in functions]
+    alone: list[Fold] = [Combined(e, op, n) for n in range(len(op.old_funcs)) if n not in functions]
     return alone if together is None else [*alone, together]
 
 
@@ -267,8 +267,8 @@ def carried_types(op: UpdateOp, schedule: ReduceSchedule) -> list[Attribute]:
     """Return the types that an update's folds carry, fold by fold."""
     found = first_best(op) or joined_tuple(op)
     together = found.functions if found is not None else ()
-    numbers = (*(n for n in range(len(op.olds)) if n not in together), *together)
-    types: list[Attribute] = [type.storage for n in numbers if isinstance(type := op.olds[n].type, FuncType)]
+    numbers = (*(n for n in range(len(op.old_funcs)) if n not in together), *together)
+    types: list[Attribute] = [type.storage for n in numbers if isinstance(type := op.old_funcs[n].type, FuncType)]
     if isinstance(found, JoinedTuple):
         types.append(THERE)
     elif found is not None and _is_ranked(found, schedule):

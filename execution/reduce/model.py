@@ -38,9 +38,9 @@ class Reduce(ExecutionModel):
     name = "reduce"
     schedule = ReduceSchedule
     runs: ClassVar = UpdateOp
-    smaller_is = "fewer warps, or a smaller split"
-    none_smaller = "No fewer warps and no smaller split are left"
-    computes_beside = True
+    smaller_schedule = "fewer warps, or a smaller split"
+    no_smaller_schedule = "No fewer warps and no smaller split are left"
+    fuses_stages = True
 
     def legal(self, facts: GroupFacts) -> str | None:
         from tilefuse.analysis.updates import Axis, WriteMap

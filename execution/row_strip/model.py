@@ -31,8 +31,8 @@ class RowStrip(TiledModel):
     schedule = StripSchedule
     places: ClassVar = ((Level.Block, Memory.Shared),)
     shares_rows: ClassVar = True
-    holds_tables: ClassVar = True
-    tables_follow: ClassVar = True
+    fuses_lookups: ClassVar = True
+    tables_follow_tile: ClassVar = True
 
     def legal(self, facts: GroupFacts) -> str | None:
         from tilefuse.execution.row_strip.rows import why_not_rolling

@@ -72,7 +72,7 @@ def chunk_workspaces(group: GroupOp) -> Sequence[Workspace]:
 
     assert group.update is not None
     found = _running_sum(group).recurrence
-    old, dim = group.update.olds[0], found.dim
+    old, dim = group.update.old_funcs[0], found.dim
     schedule = ScanSchedule.expect(group.schedule)
     words = _words(_bytes(group))
 
@@ -122,7 +122,7 @@ def _running_sum(group: GroupOp) -> RunningSum:
 
 def _bytes(group: GroupOp) -> int:
     assert group.update is not None
-    return element_bytes(group.update.olds[0].type.element)  # type: ignore[attr-defined]
+    return element_bytes(group.update.old_funcs[0].type.element)  # type: ignore[attr-defined]
 
 
 def _words(bytes: int) -> int:
@@ -426,7 +426,7 @@ class _Chunks(ScanKernel):
             self._barrier()
         with self._thread() as (lane, row), e.when(e.compare("slt", lane, self.rest) if self.lanes > 1 else None):
             line, (number, first) = self._line_of(lane), self._own()
-            if self.finish is not None:
+            if self.epilogue is not None:
                 with e.when(e.compare("eq", e.add(number, row), 0)):
                     self._store_others(line)
             with e.loop(self.each, "i", unroll=True) as i:

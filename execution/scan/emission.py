@@ -51,7 +51,7 @@ class ScanKernel(UpdateFunction):
     @property
     def stores_apart(self) -> bool:
         """Whether results are stored elsewhere than in the memory of the functions that are updated."""
-        return self.finish is not None
+        return self.epilogue is not None
 
     @property
     def has_steps(self) -> bool:
@@ -224,7 +224,7 @@ class ScanKernel(UpdateFunction):
 
     def _kept(self, *shape: int) -> list[SSAValue]:
         """Allocate the values of the last steps, per function: the last step first."""
-        types = (self.old(n).memref.type for n in range(len(self.op.olds)))
+        types = (self.old(n).memref.type for n in range(len(self.op.old_funcs)))
         return [self.e.alloca(shape, type.element_type, PRIVATE, "kept") for type in types]  # type: ignore[attr-defined]
 
     def _keep_old(self, kept: Sequence[SSAValue], where: _Where, back: int, place: Sequence[Num]) -> None:
@@ -298,9 +298,9 @@ class ScanKernel(UpdateFunction):
         for begin, stop in ((low, e.min(first[dim], end)), (e.max(e.add(last[dim], 1), low), end)):
             with e.loop(e.max(e.sub(stop, begin), 0), "other") as i:
                 position = [*first[:dim], e.add(begin, i), *first[dim + 1 :]]
-                olds = [self.old(number) for number in range(len(self.op.olds))]
+                buffers = [self.old(number) for number in range(len(self.op.old_funcs))]
                 inner = Ends(self)
-                inner.store_at(position, [e.load(old.memref, old.index(position, e)) for old in olds])
+                inner.store_at(position, [e.load(old.memref, old.index(position, e)) for old in buffers])
 
     def _standing(self, number: int, where: _Where) -> SSAValue | None:
         """Load the old value where a step writes, if needed."""

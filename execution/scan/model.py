@@ -73,10 +73,10 @@ class Scan(ExecutionModel):
     name = "scan"
     schedule = ScanSchedule
     runs: ClassVar = UpdateOp
-    smaller_is = "fewer buffers, or a smaller slice or chunk"
-    none_smaller = "No fewer buffers and no smaller slice or chunk are left"
-    computes_beside = True
-    takes_several = True
+    smaller_schedule = "fewer buffers, or a smaller slice or chunk"
+    no_smaller_schedule = "No fewer buffers and no smaller slice or chunk are left"
+    fuses_stages = True
+    fuses_updates = True
 
     def legal(self, facts: GroupFacts) -> str | None:
         from tilefuse.analysis.line_updates import why_not_along_lines
@@ -85,17 +85,17 @@ class Scan(ExecutionModel):
         found = recurrence(facts.update)
         if isinstance(found, str):
             return found
-        if facts.earlier:
+        if facts.earlier_nodes:
             return why_not_along_lines([*facts.earlier_updates, facts.update.update])
-        if facts.starts_inside and len(facts.update.update.pure) != facts.update.update.rank:
+        if facts.has_prologue and len(facts.update.update.pure) != facts.update.update.rank:
             return "a stage gives its old functions, and not all its dimensions are pure coordinates"
-        if facts.beside and not has_all_points(found, facts.update.update):
+        if facts.fused_nodes and not has_all_points(found, facts.update.update):
             return "a stage stands behind it, and its lines, which are pure coordinates then, do not have all points"
         return None
 
     def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
         from tilefuse.analysis.recurrence import recurrence
-        from tilefuse.execution.scan.turned import is_stored_along_rows
+        from tilefuse.execution.scan.transposed import is_stored_along_rows
 
         found = recurrence(facts.update)
         if isinstance(found, str) or self.legal(facts) is not None:
@@ -103,19 +103,19 @@ class Scan(ExecutionModel):
         rank = len(found.lines)
         if not machine.is_gpu:
             one = (1,) * rank
-            if facts.earlier:
-                slice, width = CPU_SLICE * is_stored_along_rows(found, facts.turn), CPU_STRIP
+            if facts.earlier_nodes:
+                slice, width = CPU_SLICE * is_stored_along_rows(found, facts.permutation), CPU_STRIP
                 schedule = ScanSchedule(threads=one, width=width, slice=slice, blocks=machine.cores)
                 yield self._candidate(facts, machine, found, _Shape(one, width), schedule)
                 return
-            if is_stored_along_rows(found, facts.turn):
+            if is_stored_along_rows(found, facts.permutation):
                 schedule = ScanSchedule(threads=one, width=CPU_WIDTH, slice=CPU_SLICE)
                 yield self._candidate(facts, machine, found, _Shape(one, CPU_WIDTH), schedule)
                 return
             for width in (_cpu_width(facts, found), 1) if self._has_adjacent_lines(found) else (1,):
                 yield self._candidate(facts, machine, found, _Shape(one, width))
             return
-        if facts.earlier:
+        if facts.earlier_nodes:
             return
         operations = len(facts.update.update.body.block.ops)
         for unroll in UNROLL:
@@ -150,7 +150,7 @@ class Scan(ExecutionModel):
             schedule = ScanSchedule(threads=threads, unroll=unroll, slice=steps, buffers=buffers, rows=ROWS)
             if unroll * len(update.body.block.ops) > MOST_WRITTEN:
                 continue
-            if scan_shared_bytes(update, found, facts.turn, schedule) <= STATIC_SHARED_LIMIT:
+            if scan_shared_bytes(update, found, facts.permutation, schedule) <= STATIC_SHARED_LIMIT:
                 yield self._candidate(facts, machine, found, _Shape(threads, unroll=unroll), schedule)
 
     def _has_adjacent_lines(self, found: Recurrence) -> bool:
@@ -177,7 +177,7 @@ class Scan(ExecutionModel):
         nodes, own = facts.model.nodes, set(update.currents)
         each = sum(nodes[facts.model.node_of[r.source]].bytes for r in reads(update) if r.source not in own)
         reads_old = update.write_op.predicate is not None or min(found.back.values()) <= 0
-        accesses = len(update.olds) + sum(reads_old or way != SET for way in update.combiners)
+        accesses = len(update.old_funcs) + sum(reads_old or way != SET for way in update.combiners)
         count = math.prod(lines) * steps
         tile = (threads[0] * width, *threads[1:]) if threads else ()
         chunks = _chunk_counts(machine, staged, steps, facts)
@@ -186,7 +186,7 @@ class Scan(ExecutionModel):
             bytes=float(count * (each + nodes[facts.output].bytes * accesses)),
             instructions=work.instructions, steps=float(steps), chain=float(len(update.body.block.ops)),
             lines=float(math.prod(lines)), unroll=unroll, width=width,
-            is_along_rows=is_along_rows(update, found, facts.turn), is_along_x=found.dim == 0,
+            is_along_rows=is_along_rows(update, found, facts.permutation), is_along_x=found.dim == 0,
             slice=staged.slice if staged else 0, buffers=staged.buffers if staged else 1,
             chunks=chunks.each if staged and staged.chunk else 0, windows=chunks.windows, at_once=chunks.at_once,
             steps_of_chunk=staged.steps_of_block if staged else 0,
@@ -218,7 +218,7 @@ class Scan(ExecutionModel):
         from tilefuse.analysis.recurrence import recurrence
         from tilefuse.analysis.regions import NotFusable
         from tilefuse.execution.facts import GroupFacts
-        from tilefuse.execution.scan.turned import is_stored_along_rows
+        from tilefuse.execution.scan.transposed import is_stored_along_rows
 
         super().check(group, model)
         facts = GroupFacts.of(group, model)
@@ -226,11 +226,11 @@ class Scan(ExecutionModel):
         if isinstance(found, str) or (reason := self.legal(facts)) is not None:
             raise NotFusable(found if isinstance(found, str) else reason)
         schedule = ScanSchedule.expect(group.schedule)
-        if bool(schedule.blocks) != bool(facts.earlier):
+        if bool(schedule.blocks) != bool(facts.earlier_nodes):
             raise NotFusable("blocks share out the lines of several updates, and of no single one")
         if schedule.chunk and (reason := self._why_no_chunks(facts)) is not None:
             raise NotFusable(f"blocks do not share out its lines: {reason}")
-        if schedule.stores_slices and not is_stored_along_rows(found, facts.turn):
+        if schedule.stores_slices and not is_stored_along_rows(found, facts.permutation):
             raise NotFusable("a slice of lines that are taken together is of lines that are stored along rows")
         threads = schedule.lines
         if len(threads) != len(found.lines):
@@ -273,11 +273,11 @@ class Scan(ExecutionModel):
         return Needs(_shared_bytes(group), group.sym_name.data, self.dynamic_shared(group))
 
     def stack_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
-        from tilefuse.execution.scan.turned import turned_scan_bytes
+        from tilefuse.execution.scan.transposed import transposed_scan_bytes
 
         assert group.update is not None
         schedule = ScanSchedule.expect(group.schedule)
-        bytes = turned_scan_bytes(group.update, schedule) if schedule.stores_slices else 0
+        bytes = transposed_scan_bytes(group.update, schedule) if schedule.stores_slices else 0
         return Needs(bytes, group.sym_name.data)
 
     def smaller(self, group: GroupOp, model: PipelineModel) -> ScanSchedule | None:
@@ -313,7 +313,7 @@ class Scan(ExecutionModel):
         from tilefuse.execution.scan.emission import scan_kernel
         from tilefuse.execution.scan.staged import staged_scan_kernel
         from tilefuse.execution.scan.strip import strip_scan_kernel
-        from tilefuse.execution.scan.turned import turned_scan_kernel
+        from tilefuse.execution.scan.transposed import transposed_scan_kernel
 
         schedule = ScanSchedule.expect(group.schedule)
         if schedule.chunk:
@@ -321,7 +321,7 @@ class Scan(ExecutionModel):
         if schedule.blocks:
             return [strip_scan_kernel(group)]
         if schedule.stores_slices:
-            return [turned_scan_kernel(group)]
+            return [transposed_scan_kernel(group)]
         return [staged_scan_kernel(group) if schedule.slice else scan_kernel(group)]
 
 
@@ -331,7 +331,7 @@ def _cpu_width(facts: GroupFacts, found: Recurrence) -> int:
 
     if found.dim == 0:
         return CPU_ROWS
-    return ACROSS_WIDTH if is_along_rows(facts.update.update, found, facts.turn) else CPU_WIDTH
+    return ACROSS_WIDTH if is_along_rows(facts.update.update, found, facts.permutation) else CPU_WIDTH
 
 
 def exact(update: UpdateOp) -> bool:
@@ -343,7 +343,7 @@ def exact(update: UpdateOp) -> bool:
 
     found = running_sum(UpdateFacts(update))
     best = isinstance(found, RunningSum) and found.way in ("min", "max")
-    return best or isinstance(update.olds[0].type.storage, IntegerType)  # type: ignore[attr-defined]
+    return best or isinstance(update.old_funcs[0].type.storage, IntegerType)  # type: ignore[attr-defined]
 
 
 class _ChunkCounts(NamedTuple):
@@ -380,4 +380,4 @@ def _shared_bytes(group: GroupOp) -> int:
         return chunk_bytes(group)
     found = recurrence(UpdateFacts(group.update))
     assert isinstance(found, Recurrence)
-    return scan_shared_bytes(group.update, found, group.turn, schedule)
+    return scan_shared_bytes(group.update, found, group.permutation, schedule)

@@ -49,26 +49,26 @@ def scan_operands(update: UpdateOp, found: Recurrence, schedule: ScanSchedule) -
     return staged_operands(update, sizes, 0, own, standing)
 
 
-def is_turned(found: Recurrence, turn: Sequence[int]) -> bool:
+def is_transposed(found: Recurrence, permutation: Sequence[int]) -> bool:
     """Whether lines run along the rows of the stored functions, so that results pass through shared memory."""
-    return turn[found.dim] == 0
+    return permutation[found.dim] == 0
 
 
-def is_along_rows(update: UpdateOp, found: Recurrence, turn: Sequence[int]) -> bool:
+def is_along_rows(update: UpdateOp, found: Recurrence, permutation: Sequence[int]) -> bool:
     """Whether lines run along the rows of functions that they write or read."""
     first = found.lines[0].coordinate if found.lines else None
     along = [o.axes[0].terms for o in staged_operands(update, {}, 0)]
-    return is_turned(found, turn) or any(found.along in terms and first not in terms for terms in along)
+    return is_transposed(found, permutation) or any(found.along in terms and first not in terms for terms in along)
 
 
-def scan_shared_bytes(update: UpdateOp, found: Recurrence, turn: Sequence[int], schedule: ScanSchedule) -> int:
+def scan_shared_bytes(update: UpdateOp, found: Recurrence, permutation: Sequence[int], schedule: ScanSchedule) -> int:
     """Return the shared memory of a block."""
     if not schedule.slice or schedule.stores_slices:
         return 0
     each = [o.elements * o.bytes * schedule.buffers for o in scan_operands(update, found, schedule)]
-    if is_turned(found, turn):
+    if is_transposed(found, permutation):
         row = schedule.lines[0] * (schedule.slice + 1)
-        each += [row * element_bytes(old.type.element) for old in update.olds]  # type: ignore[attr-defined]
+        each += [row * element_bytes(old.type.element) for old in update.old_funcs]  # type: ignore[attr-defined]
     return sum(-(-n // 16) * 16 for n in each)
 
 
@@ -88,7 +88,7 @@ class _StagedScan(ScanKernel):
     def emit(self) -> func.FuncOp:
         """The whole function."""
         e = self.e
-        if not self.has_steps and self.finish is None:
+        if not self.has_steps and self.epilogue is None:
             return self.finished()
         with ExitStack() as open_scopes:
             counts = [
@@ -109,9 +109,9 @@ class _StagedScan(ScanKernel):
             self.lines = rest
             found = scan_operands(self.op, self.recurrence, self.schedule)
             self.staging = Staging(self, found, self.schedule.buffers, self.threads)
-            if is_turned(self.recurrence, self.turn):
+            if is_transposed(self.recurrence, self.permutation):
                 shape = [self.width, self.schedule.slice + 1]
-                types = [self.old(n).memref.type.element_type for n in range(len(self.op.olds))]  # type: ignore[attr-defined]
+                types = [self.old(n).memref.type.element_type for n in range(len(self.op.old_funcs))]  # type: ignore[attr-defined]
                 self.results = [e.alloca(shape, t, SHARED, "results") for t in types]
             with e.when(inside):
                 self._lines()
@@ -132,7 +132,7 @@ class _StagedScan(ScanKernel):
         self.count = e.max(self.steps, 0)
         slices = e.ceildiv(self.count, self.schedule.slice)
         self.kept = self._kept(depth)
-        if self.finish is not None:
+        if self.epilogue is not None:
             with self._thread() as thread, e.when(e.compare("slt", thread, self.lines)):
                 self._store_others(self._line_of(thread))
         if isinstance(slices, int) and slices == 0:

@@ -28,7 +28,7 @@ from tilefuse.dialects.img.ops import GroupOp, UpdateOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.execution.scan.attribute import ScanSchedule
 from tilefuse.execution.scan.emission import ScanKernel
-from tilefuse.execution.scan.turned import TurnedScan
+from tilefuse.execution.scan.transposed import TransposedScan
 from tilefuse.lowering.buffers import KernelBuffer
 from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.update_body import UpdateBody, domain_loops
@@ -40,7 +40,7 @@ _Where = dict[SSAValue, Num]
 
 def strip_scan_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel of a group with several updates, of which the last is a recurrence."""
-    kernel = _TurnedStripScan if ScanSchedule.expect(group.schedule).stores_slices else _StripScan
+    kernel = _TransposedStripScan if ScanSchedule.expect(group.schedule).stores_slices else _StripScan
     return kernel(group, strip_workspaces(group)).emit()
 
 
@@ -53,10 +53,10 @@ def strip_workspaces(group: GroupOp) -> Sequence[Workspace]:
 
     def points(call: Call) -> Sequence[int]:
         # all that the updates write and read is in the box of what they start from
-        return (call.boxes[group.olds[0]][found.dim][1],)
+        return (call.boxes[group.old_funcs[0]][found.dim][1],)
 
     shape = [schedule.blocks, DYNAMIC_INDEX, schedule.width]
-    types = [cast(FuncType, old.type).storage for old in group.olds]
+    types = [cast(FuncType, old.type).storage for old in group.old_funcs]
     return [Workspace(_strip_name(i), MemRefType(type, shape), points) for i, type in enumerate(types)]
 
 
@@ -132,9 +132,9 @@ class _StripScan(ScanKernel):
 
     @cached_property
     def targets(self) -> list[KernelBuffer]:
-        if self.group.beside:
+        if self.group.fused_stages:
             return [self.tile.buffers[f] for f in self.group.funcs]
-        return [self.tile.buffers[old] for old in self.group.olds]
+        return [self.tile.buffers[old] for old in self.group.old_funcs]
 
     def _before(self, where: _Where, rest: Num) -> None:
         """Fill the strip with the initial values of the updates, and run all updates but the last."""
@@ -148,7 +148,7 @@ class _StripScan(ScanKernel):
                 position = self._on_line(line, e.add(start, point))
                 for number, value in enumerate(self._initial(position)):
                     e.store(value, self.old(number).memref, self.old(number).index(position, e))
-        for update in self.group.earlier:
+        for update in self.group.earlier_updates:
             found = recurrence(UpdateFacts(update))
             if isinstance(found, Recurrence):
                 on_line = self._on_line(where, 0)
@@ -161,9 +161,9 @@ class _StripScan(ScanKernel):
                     self._take_points(where, count)
 
     def _initial(self, position: Sequence[Num]) -> list[SSAValue]:
-        if self.initial is not None:
+        if self.prologue is not None:
             return Ends(self).start_at(position)
-        buffers = (self.tile.buffers[old] for old in self.group.olds)
+        buffers = (self.tile.buffers[old] for old in self.group.old_funcs)
         return [self.e.load(buffer.memref, buffer.index(position, self.e)) for buffer in buffers]
 
     def _on_line(self, line: _Where, place: Num) -> list[Num]:
@@ -217,7 +217,7 @@ class _StripScan(ScanKernel):
         """Return the first and last place that earlier updates set before anything reads them; None for none."""
         e, low = self.e, self._span_of_strip[0]
         found: tuple[Num, Num] | None = None
-        for update in self.group.earlier:
+        for update in self.group.earlier_updates:
             run = run_of_places(update, self.recurrence)
             if run is None or (run.reads and found is None):
                 break
@@ -259,5 +259,5 @@ class _StripScan(ScanKernel):
         return low, high
 
 
-class _TurnedStripScan(_StripScan, TurnedScan):
+class _TransposedStripScan(_StripScan, TransposedScan):
     """Stores slices of the last update's results along rows."""

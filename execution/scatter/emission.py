@@ -56,7 +56,7 @@ class ScatterKernel:
         self.in_two_passes &= self.window is not None
         by_vectors = self.points > 1 and not self.in_two_passes
         self.reads: list[RowRead] = row_reads(self.op, aligned, self.points) if by_vectors else []
-        self.elements = [old.type.element for old in self.op.olds if isinstance(old.type, FuncType)]
+        self.elements = [old.type.element for old in self.op.old_funcs if isinstance(old.type, FuncType)]
         self.tables: list[SSAValue] = []
         self.pure: dict[SSAValue, Num] = {}
         """The pure coordinates of the block."""

@@ -48,7 +48,7 @@ def fold_workspaces(group: GroupOp) -> Sequence[Workspace]:
         extents = call.boxes[group.funcs[0]]
         return (math.prod(extents[d][1] for d in update.pure_dims),)
 
-    types = [old.type.storage for old in update.olds if isinstance(old.type, FuncType)]
+    types = [old.type.storage for old in update.old_funcs if isinstance(old.type, FuncType)]
     shapes = [MemRefType(t, [DYNAMIC_INDEX, schedule.number("split"), box.size]) for t in types]
     tables = [Workspace(table_name(i), shape, points) for i, shape in enumerate(shapes)]
     return (*tables, Workspace(POINT_TICKETS, MemRefType(i32, [DYNAMIC_INDEX]), points, clear=0))

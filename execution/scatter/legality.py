@@ -31,7 +31,7 @@ def why_not_thread_tables(facts: GroupFacts) -> str | None:
     update = facts.update.update
     if facts.update.reads_itself:
         return ORDERED
-    if facts.beside and (not facts.starts_alone or len(update.pure) == update.rank):
+    if facts.fused_nodes and (not facts.has_only_prologue or len(update.pure) == update.rank):
         return "stages beside it want a thread for each of its points"
     return why_not_thread_tables_of(update)
 
@@ -52,11 +52,11 @@ def why_not_ordered(facts: GroupFacts) -> str | None:
     update = facts.update.update
     if not facts.update.commutes:
         return ORDERED
-    if facts.beside:
+    if facts.fused_nodes:
         return STAGE_BESIDE
     if update.is_over_nothing:
         return NOTHING
-    for old in update.olds:
+    for old in update.old_funcs:
         element = cast(FuncType, old.type).element
         narrow = isinstance(element, IntegerType) and element.width.data < 8
         if narrow or not isinstance(element, IntegerType | Float32Type | Float64Type):
@@ -71,11 +71,11 @@ def why_not_shared(facts: GroupFacts) -> str | None:
     update = facts.update.update
     if not facts.update.commutes:
         return ORDERED
-    if facts.beside:
+    if facts.fused_nodes:
         return STAGE_BESIDE
     if wrong := [c for c in update.combiners if c not in ATOMIC_COMBINERS]:
         return f"'{wrong[0]}' is no operation of memory; {', '.join(ATOMIC_COMBINERS)} are"
-    for old in update.olds:
+    for old in update.old_funcs:
         element = cast(FuncType, old.type).element
         if not isinstance(element, IntegerType) or element.width.data not in ATOMIC_WIDTHS:
             widths = " and ".join(map(str, ATOMIC_WIDTHS))

@@ -42,16 +42,16 @@ class Scatter(ExecutionModel):
     name = "scatter"
     schedule = ScatterSchedule
     runs: ClassVar = UpdateOp
-    places_first = True
-    computes_beside = True  # initial values, by threads with tables of their own
-    smaller_is = "fewer copies, threads or blocks"
-    none_smaller = "No fewer copies, threads or blocks are left"
+    computes_places_first = True
+    fuses_stages = True  # initial values, by threads with tables of their own
+    smaller_schedule = "fewer copies, threads or blocks"
+    no_smaller_schedule = "No fewer copies, threads or blocks are left"
 
     def legal(self, facts: GroupFacts) -> str | None:
         ways = (why_not_ordered(facts), why_not_thread_tables(facts), why_not_shared(facts))
         return None if None in ways else ways[-1]
 
-    def holds_starts(self, update: UpdateOp) -> bool:
+    def fits_initial_values(self, update: UpdateOp) -> bool:
         return why_not_thread_tables_of(update) is None
 
     def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:

@@ -56,7 +56,7 @@ def shared_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate
     """Return the schedules of blocks that share the domain."""
     update, work = facts.update.update, facts.update_work
     box, pure = window(update), math.prod(work.pure)
-    values = float(pure * work.steps * len(update.olds))
+    values = float(pure * work.steps * len(update.old_funcs))
     run = longest_run(update) if machine.is_gpu else CPU_POINTS
     # points of one row side by side are what lanes load together; else each takes a sector of its own
     bytes = work.bytes * (1 if run > 1 or not machine.is_gpu else STRIDED)
@@ -104,7 +104,7 @@ def own_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
     box = window(update)
     assert box is not None
     tables = float(math.prod(work.pure)) * box.size
-    passes = 1 if facts.beside else 2
+    passes = 1 if facts.fused_nodes else 2
     for points, threads in itertools.product(_own_points(update, work.pure), OWN_THREADS[min(len(update.pure), 2)]):
         size = table_bytes(update, box.size, math.prod(threads) * points)
         if size > STATIC_SHARED_LIMIT:

@@ -92,5 +92,5 @@ def window(update: UpdateOp) -> TableWindow | None:
 
 def table_bytes(update: UpdateOp, elements: int, copies: int) -> int:
     """Return the shared memory of a block with `copies` of each element."""
-    types = [cast(FuncType, old.type).element for old in update.olds]
+    types = [cast(FuncType, old.type).element for old in update.old_funcs]
     return elements * copies * sum(element_bytes(t) for t in types)

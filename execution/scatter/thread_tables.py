@@ -42,7 +42,7 @@ class _ThreadTables:
         assert box is not None
         self.box, self.points = box, schedule.number("points")
         self.thread_counts, self.threads = schedule.thread_counts, schedule.threads_per_block
-        self.elements = [old.type.element for old in self.op.olds if isinstance(old.type, FuncType)]
+        self.elements = [old.type.element for old in self.op.old_funcs if isinstance(old.type, FuncType)]
         self.tables: list[SSAValue] = []
         self.thread: Num = 0
         self.where: dict[SSAValue, Num] = {}
@@ -58,7 +58,7 @@ class _ThreadTables:
             with e.loop(self.box.size, "i") as i:
                 self._each_point(lambda k, pure: self._start(k, i, pure))
             self._accumulate()
-            if self.function.initial is None:
+            if self.function.prologue is None:
                 with e.loop(self.box.size, "i") as i:
                     self._each_point(lambda k, pure: self._give_back(k, i, pure))
             else:
@@ -88,7 +88,7 @@ class _ThreadTables:
     def _start(self, k: int, i: Num, pure: dict[int, Num]) -> None:
         """Initialise an element of a table."""
         position, ends = self.box.position(self.e, i, pure), Ends(self.function)
-        loads = ends.initial is None or any(reads(cast(StageOp, ends.initial.of)))
+        loads = ends.prologue is None or any(reads(cast(StageOp, ends.prologue.of)))
         with self.e.when(self._in_memory(position) if loads else None):
             for table, value in zip(self.tables, ends.start_at(position), strict=True):
                 self.e.store(value, table, self._place(i, k))

@@ -128,7 +128,9 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
                 thorough and machine.kernels_overlap and any(model.nodes[s.producer].is_prefetchable for s in sources)
             ) and not by_planes
             limit = CHAIN_LIMIT if len(members) > LONG_GROUP else REGISTER_LIMIT
-            of = _Estimates(machine, box, deep, places, prefetches, interior_share(facts) if facts.far else 1.0, limit)
+            of = _Estimates(
+                machine, box, deep, places, prefetches, interior_share(facts) if facts.far_boxes else 1.0, limit
+            )
             if not thorough:
                 taken = SEVERAL_STAGES if len(facts.stored) > 1 else 1.0
                 for at, counts in reversed(layouts):  # tall tiles first: they are mostly the cheaper ones

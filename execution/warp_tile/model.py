@@ -33,8 +33,8 @@ class WarpTile(TiledModel):
     name = "warp_tile"
     schedule = WarpSchedule
     places: ClassVar = ((Level.Warp, Memory.Register), (Level.Block, Memory.Register))
-    stores_several: ClassVar = True
-    learns_registers: ClassVar = True
+    multiple_outputs: ClassVar = True
+    uses_measured_registers: ClassVar = True
 
     def legal(self, facts: GroupFacts) -> str | None:
         from tilefuse.analysis.regions import NotFusable

@@ -54,17 +54,17 @@ class RegisterBody(Registers):
         self._emit(self.plan, 0)
         self.finish()
 
-    def _emit(self, items: Sequence[Stretch | Loop], turn: Num) -> None:
-        """Emit the segments; `turn` is the number of exchanges before."""
+    def _emit(self, items: Sequence[Stretch | Loop], exchanges: Num) -> None:
+        """Emit the segments; `exchanges` is the number of exchanges before."""
         first = self.plan[0].parts[0] if isinstance(self.plan[0], Stretch) else None
         for item in items:
             if isinstance(item, Loop):
                 # rolled code is short code: the printed loop stays one
                 with self.iterations(item, unroll=1) as k:
-                    self._emit(item.body, self.e.add(turn, k) if item.rounds % 2 else turn)
-                turn = self.e.add(turn, item.rounds * item.count)
+                    self._emit(item.body, self.e.add(exchanges, k) if item.rounds % 2 else exchanges)
+                exchanges = self.e.add(exchanges, item.rounds * item.count)
                 continue
-            buffers = self.exchange.views(item, turn)
+            buffers = self.exchange.views(item, exchanges)
             for number, part in enumerate(item.parts):
                 if number:
                     self.e.effect(gpu.BarrierOp())
@@ -81,7 +81,7 @@ class RegisterBody(Registers):
                     self._sweep(part)
                     for op in part.sends:
                         send_rows(self, op, buffers[op])
-            turn = self.e.add(turn, item.rounds)
+            exchanges = self.e.add(exchanges, item.rounds)
 
     @contextmanager
     def _threads(self) -> Iterator[None]:

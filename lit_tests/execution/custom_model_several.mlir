@@ -3,7 +3,7 @@
 // RUN: not env PYTHONPATH=%t:%S/../.. pipeline-opt %s -p 'tile{shape=point_per_thread}' 2>&1 | filecheck %s
 // RUN: env PYTHONPATH=%t:%S/../.. pipeline-opt %s -p tile | filecheck %s --check-prefix=AUTO
 
-// CHECK: error: group 'g': point_per_thread stores the last stage of a group alone, and 'f' leaves it too; choose another model, or cut the group
+// CHECK: error: group 'g': point_per_thread stores only the last stage of a group, but 'f' must be stored too; choose another model, or split the group
 
 img.pipeline @two {
   %image = img.input "image" : !img.func<2xf32>

@@ -63,7 +63,7 @@ def _boundaries_read(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> It
             case GroupOp() if required & {*op.funcs}:
                 required |= {*op.yield_op.values}
             case StageOp() | UpdateOp() if any(f in needed for f in op.funcs):
-                required |= {*(op.olds if isinstance(op, UpdateOp) else ()), *(read.source for read in reads(op))}
+                required |= {*(op.old_funcs if isinstance(op, UpdateOp) else ()), *(read.source for read in reads(op))}
             case BoundaryOp() if op.func in required:
                 required.add(op.source)
                 yield op

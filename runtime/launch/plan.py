@@ -210,7 +210,7 @@ def _largest(groups: Sequence[GroupOp], buffers: Mapping[_Key, _Buffer]) -> str:
     group = groups[key.kernel]
     return (
         f"most of it for workspace '{key.workspace.name}' of '{group.output.sym_name.data}', which takes less with "
-        f"{model_of(group).smaller_is}"
+        f"{model_of(group).smaller_schedule}"
     )
 
 

@@ -26,7 +26,7 @@ def scheduled(*outputs):
     model = extract(pipeline, EXTENT)
     groups = [op for op in pipeline.body.block.ops if isinstance(op, GroupOp)]
     found = [GroupFacts.of(group, model, EXTENT) for group in groups]
-    return groups, [GroupFacts(f.model, f.members, f.output, EXTENT, far=True) for f in found]
+    return groups, [GroupFacts(f.model, f.members, f.output, EXTENT, far_boxes=True) for f in found]
 
 
 @pytest.mark.parametrize(
@@ -99,6 +99,6 @@ def test_one_kernel_stores_stages_that_are_needed_in_one_box():
 def test_costs_count_what_is_needed_far_beyond_the_picture():
     _, (facts, *_) = scheduled(*readers_of_an_image(2))
     (first,) = (node.id for node in facts.model.nodes if node.name == "first")
-    near, far = (GroupFacts(facts.model, [first], first, EXTENT, far=far).box for far in (False, True))
+    near, far = (GroupFacts(facts.model, [first], first, EXTENT, far_boxes=far).box for far in (False, True))
     assert near == EXTENT
     assert all(2 * n <= got < 2.1 * n for got, n in zip(far, EXTENT, strict=True))

@@ -12,7 +12,7 @@ from tilefuse.analysis.recurrence import Recurrence, recurrence
 from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.scan.attribute import ScanSchedule
-from tilefuse.execution.scan.turned import is_stored_along_rows
+from tilefuse.execution.scan.transposed import is_stored_along_rows
 from tilefuse.passes.pipeline import standard_passes
 from tilefuse.passes.tile import Tile
 
@@ -28,14 +28,14 @@ class _GivenStrips(ModulePass):
     name = "given-strips"
 
     def apply(self, ctx, op) -> None:
-        for group in [g for g in op.walk() if isinstance(g, GroupOp) and g.earlier]:
+        for group in [g for g in op.walk() if isinstance(g, GroupOp) and g.earlier_updates]:
             found = recurrence(UpdateFacts(group.update))
             assert isinstance(found, Recurrence)
-            turned = is_stored_along_rows(found, group.turn)
+            transposed = is_stored_along_rows(found, group.permutation)
             group.schedule = ScanSchedule(
                 threads=(1,) * len(found.lines),
                 width=self.rng.choice([2, 3, 8]),
-                slice=self.rng.randint(1, 9) if turned and self.rng.random() < 0.7 else 0,
+                slice=self.rng.randint(1, 9) if transposed and self.rng.random() < 0.7 else 0,
                 blocks=self.rng.randint(1, 5),
             )
 

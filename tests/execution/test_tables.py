@@ -105,5 +105,8 @@ def test_they_are_chosen_where_a_launch_costs_more():
 def test_other_models_have_none():
     program = hl.Pipeline(smoothed()).compile("h200", passes=passes("h200"))
     text = program.ir("group-stages")
-    with pytest.raises(PipelineError, match=r"'out' reads 'curve' where data say, and warp_tile has no tables; choose"):
+    with pytest.raises(
+        PipelineError,
+        match=r"'out' reads 'curve' at data-dependent places, which warp_tile cannot do inside a kernel; choose",
+    ):
         hl.compile(text, target="h200", passes=[Tile("h200", shape="warp_tile")])

@@ -135,49 +135,55 @@ class GroupOp(IRDLOperation):
         return updates[-1] if updates else None
 
     @property
-    def earlier(self) -> list[UpdateOp]:
+    def earlier_updates(self) -> list[UpdateOp]:
         """The updates before the last one."""
         return self.updates[:-1]
 
     @property
-    def olds(self) -> Sequence[SSAValue]:
-        """The functions that the first update of the group starts from."""
+    def old_funcs(self) -> Sequence[SSAValue]:
+        """The functions with the initial values of the first update."""
         updates = self.updates
-        return updates[0].olds if updates else ()
+        return updates[0].old_funcs if updates else ()
 
     @property
-    def initial(self) -> StageOp | None:
-        """The stage beside the updates that gives the old functions of the first one."""
-        if not (olds := self.olds):
+    def prologue(self) -> StageOp | None:
+        """The stage that computes the initial values of the first update."""
+        if not (old_funcs := self.old_funcs):
             return None
-        op = olds[0].owner
+        op = old_funcs[0].owner
         return op if isinstance(op, StageOp) and op.parent_op() is self else None
 
     @property
-    def finish(self) -> StageOp | None:
-        """The stage beside an update that reads its result, and is stored in its place."""
+    def epilogue(self) -> StageOp | None:
+        """The stage that reads the update's result, and is stored in its place."""
         op = self.yield_op.values[0].owner
         return op if self.update is not None and isinstance(op, StageOp) else None
 
     @property
-    def turn(self) -> tuple[int, ...]:
-        """Per dimension of the update, the dimension of its group's results in which the same point lies."""
+    def permutation(self) -> tuple[int, ...]:
+        """Per dimension of the update, the corresponding dimension of the group's results."""
         assert self.update is not None
-        finish = self.finish
-        turns = (turn_of(u.operation, finish) for f in self.update.funcs for u in f.uses) if finish is not None else ()
-        return next((turn for turn in turns if turn is not None), tuple(range(self.update.rank)))
+        finish = self.epilogue
+        permutations = (
+            (permutation_of(u.operation, finish) for f in self.update.funcs for u in f.uses)
+            if finish is not None
+            else ()
+        )
+        return next(
+            (permutation for permutation in permutations if permutation is not None), tuple(range(self.update.rank))
+        )
 
     @property
-    def beside(self) -> list[StageOp]:
-        """The stages beside an update."""
-        return [stage for stage in (self.initial, self.finish) if stage is not None]
+    def fused_stages(self) -> list[StageOp]:
+        """The prologue and epilogue of the updates, where there are any."""
+        return [stage for stage in (self.prologue, self.epilogue) if stage is not None]
 
     @property
     def steps(self) -> list[StageOp]:
         """The stages that each step of an update computes, producers first; the last one gives the step's terms."""
         if self.update is None:
             return []
-        beside = self.beside
+        beside = self.fused_stages
         return [stage for stage in self.stages if stage not in beside]
 
     @property
@@ -262,7 +268,7 @@ class GroupOp(IRDLOperation):
             self._verify_beside(self.update)
             if self.steps:
                 self._verify_steps(self.update)
-                if self.earlier:
+                if self.earlier_updates:
                     raise VerifyException(f"group '{name}' has stages for each step of an update, and several updates")
         output = self.output
         rank = len(output.pure) if isinstance(output, UpdateOp) else output.rank
@@ -277,10 +283,10 @@ class GroupOp(IRDLOperation):
         """Check that each of several updates is of the functions of the one before it, which nothing else uses."""
         for update, then in itertools.pairwise(updates):
             used = [use.operation for f in update.funcs for use in f.uses]
-            if list(update.funcs) != list(then.olds) or any(op is not then for op in used):
+            if list(update.funcs) != list(then.old_funcs) or any(op is not then for op in used):
                 raise VerifyException(
-                    f"group '{self.sym_name.data}': update '{then.sym_name.data}' is of the functions of "
-                    f"'{update.sym_name.data}', which stands before it, and nothing else uses these"
+                    f"group '{self.sym_name.data}': update '{then.sym_name.data}' must start from the functions "
+                    f"of '{update.sym_name.data}', which nothing else may use"
                 )
 
     def _verify_beside(self, update: UpdateOp) -> None:
@@ -289,37 +295,43 @@ class GroupOp(IRDLOperation):
         steps = self.steps
         computed = self.yield_op, *self.updates, *steps
         others = [op for op in self.body.block.ops if op not in computed and not (steps and isinstance(op, BoundaryOp))]
-        if others != self.beside or (steps and not any(op.source in steps[-1].funcs for op in _reads(update))):
+        if others != self.fused_stages or (steps and not any(op.source in steps[-1].funcs for op in _reads(update))):
             raise VerifyException(
-                f"{what} stands with no more than a stage that gives its old functions, and one behind it that reads it"
+                f"{what} may share a group only with a stage that computes its initial values and one stage that reads "
+                "its result"
             )
-        if self.initial is not None:
-            if len(update.pure) != update.rank and self.finish is not None and not self.earlier:
+        if self.prologue is not None:
+            if len(update.pure) != update.rank and self.epilogue is not None and not self.earlier_updates:
                 raise VerifyException(
-                    f"{what} has dimensions that are no pure coordinates, so one stage stands beside it at most"
+                    f"{what} has dimensions that are not pure coordinates, so it may be fused with a prologue or an "
+                    "epilogue, not both"
                 )
-            used = [u.operation for f in self.initial.funcs for u in f.uses]
+            used = [u.operation for f in self.prologue.funcs for u in f.uses]
             first = self.updates[0]
-            if any(old.owner is not self.initial for old in first.olds) or any(op is not first for op in used):
-                raise VerifyException(f"{what}: '{self.initial.sym_name.data}' gives its old functions, and no more")
-        if self.finish is None or steps:
+            if any(old.owner is not self.prologue for old in first.old_funcs) or any(op is not first for op in used):
+                raise VerifyException(
+                    f"{what}: stage '{self.prologue.sym_name.data}' must compute its initial values, and nothing "
+                    "else may use these"
+                )
+        if self.epilogue is None or steps:
             return
-        turns = {turn_of(use.operation, self.finish) for f in update.funcs for use in f.uses}
-        if None in turns or len(turns) > 1:
+        permutations = {permutation_of(use.operation, self.epilogue) for f in update.funcs for use in f.uses}
+        if None in permutations or len(permutations) > 1:
             raise VerifyException(
-                f"{what}: stage '{self.finish.sym_name.data}' alone reads it, at its own point or a transposed one"
+                f"{what}: stage '{self.epilogue.sym_name.data}' must be its only reader, at the same or a transposed "
+                "point"
             )
 
     def _verify_steps(self, update: UpdateOp) -> None:
         """Check the stages that steps compute: the terms stand at the update's coordinates, and stay in their step."""
         what, term = f"group '{self.sym_name.data}': update '{update.sym_name.data}'", self.steps[-1]
         behind = [u.operation for f in update.funcs for u in f.uses]
-        finish = self.finish
+        finish = self.epilogue
         at_own = finish is None or all(reads_of_thread(op, finish, term) for op in behind)
-        if self.initial is None or len(update.pure) != update.rank or not at_own:
+        if self.prologue is None or len(update.pure) != update.rank or not at_own:
             raise VerifyException(
-                f"{what} has stages for each step, so it starts from a stage of the group, all of its dimensions are "
-                "pure coordinates, and what reads it does so at its own point, or at other points of small dimensions"
+                f"{what} has stages for each step, so its initial values must be a stage of the group, all of its "
+                "dimensions pure coordinates, and its readers at the same point, or at other points of small dimensions"
             )
         reads, write = _reads(update), update.write_op
         coordinates = [*update.pure, *(dimension.coordinate for dimension in update.domain)]
@@ -327,18 +339,24 @@ class GroupOp(IRDLOperation):
         given = {op.value for op in reads if plain_indices(op.map.data, list(op.indices)) == coordinates}
         if not plain or len(update.body.block.ops) != len(reads) + 1 or set(write.values) != given:
             raise VerifyException(
-                f"{what} has stages for each step, so it does nothing but read '{term.sym_name.data}', which gives the "
-                "terms, at its own coordinates, pure ones first, and write them at its pure ones"
+                f"{what} has stages for each step, so its body must only read the terms of '{term.sym_name.data}' at "
+                "its "
+                "coordinates, pure ones first, and write them at the pure ones"
             )
         inside = {*self.steps, update, *(op for op in self.body.block.ops if isinstance(op, BoundaryOp))}
         for stage in self.steps:
             used = {u.operation for f in stage.funcs for u in f.uses}
             owners = {op if op in inside else op.parent_op() for op in used}
             if not owners <= inside or (update in owners) != (stage is term):
-                raise VerifyException(f"{what}: '{stage.sym_name.data}' is computed for each step, and read outside")
+                raise VerifyException(
+                    f"{what}: stage '{stage.sym_name.data}' is computed in each step, and may not be read outside of "
+                    "the steps"
+                )
         tile = None if self.schedule is None else self.schedule.tile_sizes
         if tile is not None and any(n != 1 for n in tile[len(update.pure) :]):
-            raise VerifyException(f"{what} has stages for each step, so its schedule tiles its domain by single points")
+            raise VerifyException(
+                f"{what} has stages for each step, so the tile of its schedule must have size 1 along its domain"
+            )
 
 
 def _reads(update: UpdateOp) -> list[ReadOp]:
@@ -367,11 +385,11 @@ def reads_of_thread(op: Operation, stage: StageOp, term: StageOp) -> bool:
     return True
 
 
-def turn_of(op: Operation, stage: StageOp) -> tuple[int, ...] | None:
+def permutation_of(op: Operation, stage: StageOp) -> tuple[int, ...] | None:
     """Return the stage dimension that each index of a read is, if all indices are dimensions; else None."""
     if not isinstance(op, ReadOp) or op.parent_op() is not stage:
         return None
     of = {arg: d for d, arg in enumerate(stage.body.block.args)}
     alone = plain_indices(op.map.data, list(op.indices))
-    turn = tuple(of[v] for v in alone if v in of)  # type: ignore[index]
-    return turn if len(alone) == len(turn) == len({*turn}) == stage.rank else None
+    permutation = tuple(of[v] for v in alone if v in of)  # type: ignore[index]
+    return permutation if len(alone) == len(permutation) == len({*permutation}) == stage.rank else None

@@ -83,7 +83,7 @@ class UpdateOp(IRDLOperation):
 
     mins = var_operand_def(IndexType)
     extents = var_operand_def(IndexType)
-    olds = var_operand_def(FuncType)
+    old_funcs = var_operand_def(FuncType)
     sym_name = prop_def(StringAttr)
     combine = opt_prop_def(ArrayAttr[StringAttr])
     bounds = opt_prop_def(BoxAttr)
@@ -98,7 +98,7 @@ class UpdateOp(IRDLOperation):
     def __init__(
         self,
         name: str,
-        olds: Sequence[SSAValue],
+        old_funcs: Sequence[SSAValue],
         domain: Sequence[tuple[SSAValue, SSAValue]],
         body: Region,
         combine: Sequence[str] = (),
@@ -107,14 +107,14 @@ class UpdateOp(IRDLOperation):
     ):
         combiners = ArrayAttr([StringAttr(c) for c in combine]) if any(c != SET for c in combine) else None
         super().__init__(
-            operands=[[low for low, _ in domain], [extent for _, extent in domain], list(olds)],
+            operands=[[low for low, _ in domain], [extent for _, extent in domain], list(old_funcs)],
             properties={
                 "sym_name": StringAttr(name),
                 "combine": combiners,
                 "bounds": bounds,
                 "inline": UnitAttr() if inline else None,
             },
-            result_types=[[old.type for old in olds]],
+            result_types=[[old.type for old in old_funcs]],
             regions=[body],
         )
         for func in self.funcs:
@@ -131,7 +131,7 @@ class UpdateOp(IRDLOperation):
     def coordinates(self) -> list[BlockArgument]:
         """All coordinates: pure ones, then the domain's."""
         args = self.body.block.args
-        return list(args[: len(args) - len(self.olds)])
+        return list(args[: len(args) - len(self.old_funcs)])
 
     @property
     def pure(self) -> list[BlockArgument]:
@@ -159,7 +159,7 @@ class UpdateOp(IRDLOperation):
     @property
     def combiners(self) -> list[str]:
         """The combiner of each written value with the old one."""
-        return [c.data for c in self.combine] if self.combine is not None else [SET] * len(self.olds)
+        return [c.data for c in self.combine] if self.combine is not None else [SET] * len(self.old_funcs)
 
     @property
     def write_op(self) -> WriteOp:
@@ -248,7 +248,7 @@ class UpdateOp(IRDLOperation):
                 printer.print_list(self.domain, dimension)
         printer.print_string(" of ")
         with printer.in_parens():
-            printer.print_list(list(zip(self.currents, self.olds, strict=True)), function)
+            printer.print_list(list(zip(self.currents, self.old_funcs, strict=True)), function)
         if self.combine is not None:
             printer.print_string(" combine ")
             with printer.in_square_brackets():
@@ -264,11 +264,11 @@ class UpdateOp(IRDLOperation):
 
     def verify_(self) -> None:
         what = f"update '{self.sym_name.data}'"
-        if not self.olds:
+        if not self.old_funcs:
             raise VerifyException(f"{what} is of no function")
-        if [f.type for f in self.funcs] != [old.type for old in self.olds]:
+        if [f.type for f in self.funcs] != [old.type for old in self.old_funcs]:
             raise VerifyException(f"{what}: its functions have the types of those that it updates")
-        ranks = {old.type.rank.data for old in self.olds}  # type: ignore[attr-defined]
+        ranks = {old.type.rank.data for old in self.old_funcs}  # type: ignore[attr-defined]
         if len(ranks) != 1:
             raise VerifyException(f"{what}: functions that are updated together have one rank")
         if len(self.mins) != len(self.extents) or len(self.mins) > MAX_RANK:
@@ -289,17 +289,19 @@ class UpdateOp(IRDLOperation):
 
     def _verify_arguments(self, what: str) -> None:
         args = self.body.block.args
-        if len(args) < len(self.mins) + len(self.olds):
+        if len(args) < len(self.mins) + len(self.old_funcs):
             raise VerifyException(f"{what}: its body takes coordinates, and each function as it stands")
         if any(c.type != _INDEX for c in self.coordinates):
             raise VerifyException(f"{what}: coordinates are of type index")
-        if [c.type for c in self.currents] != [old.type for old in self.olds]:
+        if [c.type for c in self.currents] != [old.type for old in self.old_funcs]:
             raise VerifyException(f"{what}: a function as it stands has the type of the one that is updated")
 
     def _verify_combiners(self, what: str) -> None:
-        if len(self.combiners) != len(self.olds):
-            raise VerifyException(f"{what}: combine names {len(self.combiners)} ways for {len(self.olds)} functions")
-        for way, old in zip(self.combiners, self.olds, strict=True):
+        if len(self.combiners) != len(self.old_funcs):
+            raise VerifyException(
+                f"{what}: combine names {len(self.combiners)} ways for {len(self.old_funcs)} functions"
+            )
+        for way, old in zip(self.combiners, self.old_funcs, strict=True):
             if way not in COMBINERS:
                 raise VerifyException(f"{what}: nothing combines by '{way}'; there are {', '.join(COMBINERS)}")
             assert isinstance(old.type, FuncType)
@@ -308,7 +310,7 @@ class UpdateOp(IRDLOperation):
 
     def _verify_write(self, what: str) -> None:
         write = self.write_op
-        expected = [old.type.storage for old in self.olds]  # type: ignore[attr-defined]
+        expected = [old.type.storage for old in self.old_funcs]  # type: ignore[attr-defined]
         given = [v.type for v in write.values]
         if expected != given:
             raise VerifyException(
@@ -356,19 +358,19 @@ class DropEmptyUpdate(RewritePattern):
         if parent.name != "img.pipeline":  # a group has its schedule
             return
         if op.bounds is None:
-            rewriter.replace(op, (), op.olds)
+            rewriter.replace(op, (), op.old_funcs)
         else:
-            rewriter.replace(op, copy := _copy_of_olds(op), copy.funcs)
+            rewriter.replace(op, copy := _copy_of_old_funcs(op), copy.funcs)
 
 
-def _copy_of_olds(op: UpdateOp) -> StageOp:
+def _copy_of_old_funcs(op: UpdateOp) -> StageOp:
     """Make a stage that gives the old functions of an update, under its name and in its box."""
     block = Block(arg_types=[_INDEX] * op.rank)
     for d, coordinate in enumerate(block.args):
         coordinate.name_hint = letter(d)
-    reads = [ReadOp(old, list(block.args), AffineMap.identity(op.rank)) for old in op.olds]
+    reads = [ReadOp(old, list(block.args), AffineMap.identity(op.rank)) for old in op.old_funcs]
     block.add_ops([*reads, YieldOp([read.value for read in reads])])
-    elements = [old.type.element for old in op.olds if isinstance(old.type, FuncType)]
+    elements = [old.type.element for old in op.old_funcs if isinstance(old.type, FuncType)]
     copy = StageOp(op.sym_name.data, elements, Region(block), op.bounds)
     copy.location = op.location
     for func, updated in zip(copy.funcs, op.funcs, strict=True):

@@ -9,7 +9,7 @@ img.pipeline @starts_from_memory {
   }
   %lo = arith.constant 0 : index
   %n = arith.constant 5 : index
-  // expected-error @below {{group 'g': update 'u' has stages for each step, so it starts from a stage of the group, all of its dimensions are pure coordinates, and what reads it does so at its own point, or at other points of small dimensions}}
+  // expected-error @below {{group 'g': update 'u' has stages for each step, so its initial values must be a stage of the group, all of its dimensions pure coordinates, and its readers at the same point, or at other points of small dimensions}}
   %g = img.group "g" {
     %w = img.stage "w" (%x, %d) -> f32 {
       %v = img.read %in[%x, %d] : !img.func<2xf32>
@@ -34,7 +34,7 @@ img.pipeline @computes {
   %in = img.input "in" : !img.func<2xf32>
   %lo = arith.constant 0 : index
   %n = arith.constant 5 : index
-  // expected-error @below {{group 'g': update 'u' has stages for each step, so it does nothing but read 'term', which gives the terms, at its own coordinates, pure ones first, and write them at its pure ones}}
+  // expected-error @below {{group 'g': update 'u' has stages for each step, so its body must only read the terms of 'term' at its coordinates, pure ones first, and write them at the pure ones}}
   %g = img.group "g" {
     %w = img.stage "w" (%x, %d) -> f32 {
       %v = img.read %in[%x, %d] : !img.func<2xf32>
@@ -64,7 +64,7 @@ img.pipeline @reads_elsewhere {
   %in = img.input "in" : !img.func<2xf32>
   %lo = arith.constant 0 : index
   %n = arith.constant 5 : index
-  // expected-error @below {{group 'g': update 'u' has stages for each step, so it does nothing but read 'term', which gives the terms, at its own coordinates, pure ones first, and write them at its pure ones}}
+  // expected-error @below {{group 'g': update 'u' has stages for each step, so its body must only read the terms of 'term' at its coordinates, pure ones first, and write them at the pure ones}}
   %g = img.group "g" {
     %w = img.stage "w" (%x, %d) -> f32 {
       %v = img.read %in[%x, %d] : !img.func<2xf32>
@@ -93,7 +93,7 @@ img.pipeline @reads_an_input {
   %in = img.input "in" : !img.func<2xf32>
   %lo = arith.constant 0 : index
   %n = arith.constant 5 : index
-  // expected-error @below {{group 'g': update 'u' stands with no more than a stage that gives its old functions, and one behind it that reads it}}
+  // expected-error @below {{group 'g': update 'u' may share a group only with a stage that computes its initial values and one stage that reads its result}}
   %g = img.group "g" {
     %w = img.stage "w" (%x, %d) -> f32 {
       %v = img.read %in[%x, %d] : !img.func<2xf32>
@@ -122,7 +122,7 @@ img.pipeline @tiled_domain {
   %in = img.input "in" : !img.func<2xf32>
   %lo = arith.constant 0 : index
   %n = arith.constant 5 : index
-  // expected-error @below {{group 'g': update 'u' has stages for each step, so its schedule tiles its domain by single points}}
+  // expected-error @below {{group 'g': update 'u' has stages for each step, so the tile of its schedule must have size 1 along its domain}}
   %g = img.group "g" schedule #schedule.block_tile<tile = [32, 5], threads = [32, 1]> {
     %w = img.stage "w" (%x, %d) -> f32 {
       %v = img.read %in[%x, %d] : !img.func<2xf32>

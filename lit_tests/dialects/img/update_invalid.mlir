@@ -161,7 +161,7 @@ img.pipeline @p {
 
 img.pipeline @p {
   %f = img.input "f" : !img.func<2xf32>
-  // expected-error @below {{group 'g': update 'u' has dimensions that are no pure coordinates, so one stage stands beside it at most}}
+  // expected-error @below {{group 'g': update 'u' has dimensions that are not pure coordinates, so it may be fused with a prologue or an epilogue, not both}}
   %g = img.group "g" {
     %s = img.stage "s" (%x, %y) -> f32 {
       %v = img.read %f[%x, %y] : !img.func<2xf32>
@@ -184,7 +184,7 @@ img.pipeline @p {
 
 img.pipeline @p {
   %f = img.input "f" : !img.func<2xf32>
-  // expected-error @below {{group 'g': update 'u': stage 'g' alone reads it, at its own point or a transposed one}}
+  // expected-error @below {{group 'g': update 'u': stage 'g' must be its only reader, at the same or a transposed point}}
   %g = img.group "g" {
     %u = img.update "u" (%x, %y) of (%c = %f : !img.func<2xf32>) {
       %v = img.read %c[%x, %y] : !img.func<2xf32>
@@ -203,7 +203,7 @@ img.pipeline @p {
 
 img.pipeline @p {
   %f = img.input "f" : !img.func<2xf32>
-  // expected-error @below {{group 'g': update 'v' is of the functions of 'u', which stands before it, and nothing else uses these}}
+  // expected-error @below {{group 'g': update 'v' must start from the functions of 'u', which nothing else may use}}
   %g = img.group "g" {
     %u = img.update "u" (%x, %y) of (%c = %f : !img.func<2xf32>) {
       %v = img.read %c[%x, %y] : !img.func<2xf32>

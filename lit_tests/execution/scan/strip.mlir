@@ -10,7 +10,7 @@
 // EMPTY:     out_up_[
 
 // NONE: blocks share out the lines of several updates, and of no single one
-// ORDER: in_order runs a single update, and 'down' stands before it; give it a group of its own
+// ORDER: in_order runs one update per kernel; give update 'down' a group of its own
 
 // CHECK:      float* __restrict__ strip0_, idx strip0_n1_) {
 // CHECK:      const idx [[EACH:i_.*]] = (idx)((uidx)({{.*}} + 3) / 4);

@@ -20,7 +20,7 @@ from tilefuse.dialects.img.ops import GroupOp, UpdateOp
 from tilefuse.dialects.img.types import element_bytes, storage_type
 from tilefuse.execution.scan.attribute import ScanSchedule
 from tilefuse.execution.scan.emission import ScanKernel
-from tilefuse.execution.scan.staged import is_turned
+from tilefuse.execution.scan.staged import is_transposed
 from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.symbols import identifier
 from tilefuse.lowering.update_ends import Ends
@@ -29,19 +29,19 @@ from tilefuse.lowering.workspaces import Workspace
 _Where = dict[SSAValue, Num]
 
 
-def turned_scan_kernel(group: GroupOp) -> func.FuncOp:
+def transposed_scan_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel of a group whose schedule has a slice of several lines of a thread."""
-    return TurnedScan(group).emit()
+    return TransposedScan(group).emit()
 
 
-def is_stored_along_rows(found: Recurrence, turn: Sequence[int]) -> bool:
+def is_stored_along_rows(found: Recurrence, permutation: Sequence[int]) -> bool:
     """Whether lines that are adjacent when computed are rows of the stored functions."""
-    return bool(found.lines) and found.lines[0].dim == 0 and is_turned(found, turn)
+    return bool(found.lines) and found.lines[0].dim == 0 and is_transposed(found, permutation)
 
 
-def turned_scan_bytes(update: UpdateOp, schedule: ScanSchedule) -> int:
+def transposed_scan_bytes(update: UpdateOp, schedule: ScanSchedule) -> int:
     """Return the bytes of a thread's arrays."""
-    each = (element_bytes(old.type.element) for old in update.olds)  # type: ignore[attr-defined]
+    each = (element_bytes(old.type.element) for old in update.old_funcs)  # type: ignore[attr-defined]
     return prod(_shape(schedule)) * sum(each)
 
 
@@ -50,7 +50,7 @@ def _shape(schedule: ScanSchedule) -> tuple[int, int]:
     return schedule.slice, schedule.width + 1
 
 
-class TurnedScan(ScanKernel):
+class TransposedScan(ScanKernel):
     """The kernel while it is emitted."""
 
     def __init__(self, group: GroupOp, workspaces: Sequence[Workspace] = ()):
@@ -61,7 +61,7 @@ class TurnedScan(ScanKernel):
         """Where those of the present step of a line go."""
 
     def _lines_together(self, where: _Where, rest: Num) -> None:
-        types = [storage_type(self.element(number)) for number in range(len(self.op.olds))]
+        types = [storage_type(self.element(number)) for number in range(len(self.op.old_funcs))]
         self.results = [self.e.alloca(_shape(self.schedule), type, PRIVATE, "results") for type in types]
         kept, count = self._kept_of_lanes(where, rest)
         self._slices(where, count, kept)
