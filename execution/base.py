@@ -105,8 +105,7 @@ class ExecutionModel(ABC):
     fuses_lookups: ClassVar[bool] = False
     """Whether stages may read others of their group at data-dependent places (`analysis/tables.py`)."""
     tables_follow_tile: ClassVar[bool] = False
-    """Whether such tables are rows that follow the tile, in data-dependent planes; else a block computes whole "
-    "tables."""
+    """Whether tables are rows that follow the tile, in data-dependent planes; else a block computes whole tables."""
     computes_places_first: ClassVar[bool] = False
     """Whether data-dependent places of an update are computed for several points before any of these is written."""
     shares_rows: ClassVar[bool] = False
@@ -163,8 +162,7 @@ class ExecutionModel(ABC):
         return f"{self.name} cannot fuse stage '{beside[0]}' with the update; give the stage a group of its own"
 
     def why_not_updates(self, earlier: Sequence[str]) -> str | None:
-        """Explain in one sentence why updates of these names cannot precede the group's last update; None if they "
-        "can."""
+        """Explain why updates of these names cannot precede the last one of a group; None if they can."""
         if self.fuses_updates or not earlier:
             return None
         return f"{self.name} runs one update per kernel; give update '{earlier[-1]}' a group of its own"
