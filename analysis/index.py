@@ -261,13 +261,13 @@ def is_windowed(indices: Sequence[object]) -> bool:
     )
 
 
-Way = tuple[tuple[int | None, int] | None, ...]
-"""The movement of reads with the reader's coordinates: (variable, times) of each index; None if between
-constants. Reads of one way differ by constants."""
+Movement = tuple[tuple[int | None, int] | None, ...]
+"""Movement of reads with the reader's coordinates: (variable, times) of each index; None if between
+constants. Reads of equal movement differ by constants."""
 
 
-def way(indices: Sequence[AnyIndex]) -> Way | None:
-    """Return the direction of a read (`Way`); None if an index has a division, or is of another form."""
+def movement(indices: Sequence[AnyIndex]) -> Movement | None:
+    """Return the movement of a read (`Movement`); None if an index has a division, or is of another form."""
     found: list[tuple[int | None, int] | None] = []
     for i in indices:
         if isinstance(i, BoundedIndex):

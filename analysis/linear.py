@@ -16,7 +16,7 @@ from tilefuse.dialects.img.ops import ReadOp
 from tilefuse.dialects.img.strict import is_strict
 
 Constant = int | float
-Offset = tuple[int, ...]
+OffsetVector = tuple[int, ...]
 
 _CASTS = (arith.ExtUIOp, arith.ExtSIOp, arith.ExtFOp, arith.SIToFPOp, arith.UIToFPOp)
 _SUMS = (arith.AddiOp, arith.SubiOp, arith.AddfOp, arith.SubfOp)
@@ -40,7 +40,7 @@ class Taps:
 class LinearForm:
     """A linear form: kernels over functions, values of other kinds, and a constant."""
 
-    kernels: dict[Taps, dict[Offset, Constant]] = field(default_factory=dict)
+    kernels: dict[Taps, dict[OffsetVector, Constant]] = field(default_factory=dict)
     reads: dict[Taps, int] = field(default_factory=dict)
     """Number of reads of the sum, those with coefficient 0 too."""
     others: dict[SSAValue, Constant] = field(default_factory=dict)
@@ -161,7 +161,7 @@ def _linear_operands(op: Operation) -> list[tuple[SSAValue, Constant]] | None:
     return None
 
 
-def _tap(value: SSAValue, axes: Mapping[SSAValue, int]) -> tuple[Taps, Offset] | None:
+def _tap(value: SSAValue, axes: Mapping[SSAValue, int]) -> tuple[Taps, OffsetVector] | None:
     op = value.owner
     cast: type[Operation] | None = None
     if isinstance(op, _CASTS):
@@ -201,11 +201,11 @@ class Factors:
 
     dim: int
     along: dict[int, Constant]
-    across: dict[Offset, Constant]
+    across: dict[OffsetVector, Constant]
     """By offset, which is 0 in `dim`."""
 
 
-def factors(kernel: Mapping[Offset, Constant], dim: int) -> Factors | None:
+def factors(kernel: Mapping[OffsetVector, Constant], dim: int) -> Factors | None:
     """Factor the kernel into a product along `dim` and across it; None if its rank is greater than 1.
 
     Integers are factored exactly, and without regard to wrapping around; floats within their rounding.
@@ -215,7 +215,7 @@ def factors(kernel: Mapping[Offset, Constant], dim: int) -> Factors | None:
     if len(kernel) != len(along) * len(across):
         return None  # with rank 1, the points that are not 0 are a grid
 
-    def at(i: int, rest: Offset) -> Constant:
+    def at(i: int, rest: OffsetVector) -> Constant:
         return kernel[(*rest[:dim], i, *rest[dim + 1 :])]
 
     # The column with the largest element, divided by what its elements share.
@@ -237,5 +237,5 @@ def factors(kernel: Mapping[Offset, Constant], dim: int) -> Factors | None:
     return Factors(dim, u, v) if near else None
 
 
-def _without(offset: Offset, dim: int) -> Offset:
+def _without(offset: OffsetVector, dim: int) -> OffsetVector:
     return (*offset[:dim], 0, *offset[dim + 1 :])

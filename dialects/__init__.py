@@ -3,6 +3,6 @@
 if __name__ != "tilefuse.dialects":
     raise ImportError("import this package as tilefuse.dialects")
 
-from tilefuse.dialects.late_formats import read_formats_late
+from tilefuse.dialects.lazy_formats import read_formats_lazily
 
-read_formats_late()  # before any dialect of xDSL's is imported
+read_formats_lazily()  # before any dialect of xDSL's is imported

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tilefuse.analysis.machine import Machine
     from tilefuse.analysis.model import PipelineModel
     from tilefuse.dialects.img.ops import GroupOp, UpdateOp
-    from tilefuse.execution.candidate import Candidate, Wishes
+    from tilefuse.execution.candidate import Candidate, SearchOptions
     from tilefuse.execution.facts import GroupFacts
     from tilefuse.lowering.workspaces import Workspace
 
@@ -183,7 +183,7 @@ class ExecutionModel(ABC):
         """Explain in one sentence why a group of supported operations is illegal for the model; None if it is legal."""
 
     @abstractmethod
-    def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+    def candidates(self, facts: GroupFacts, machine: Machine, options: SearchOptions) -> Iterator[Candidate]:
         """Return the schedules worth comparing, with their cost; none if the group is illegal, or no schedule fits.
 
         Raises NotFusable for a group that no model can run.

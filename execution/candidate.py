@@ -23,21 +23,21 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class SearchOptions:
     """Requests to the search besides the lowest predicted time."""
 
     shape: str | None = None
     """The execution model, by name; None for any."""
     exchange: bool | None = None
-    """Whether rows of a warp tile go from warp to warp; None for what is cheaper."""
+    """Whether warps of a warp tile exchange rows through shared memory; None for the cheaper choice."""
     needs: Mapping[Kind, int] = field(default_factory=dict)
-    """Registers per thread that schedules were found to need."""
+    """Registers per thread that the compiler reported for schedules."""
     float_order: bool = False
-    """Whether sums and products of floats are formed in the order of their domain."""
+    """Whether sums and products of floats are computed in the order of their domain."""
     whole_tables: bool = True
-    """Whether blocks may compute whole tables, which others have computed, too."""
+    """Whether blocks may compute whole tables that other blocks compute too."""
     thorough: bool = True
-    """False to compare groups: fewer schedules, and none that is surely dearer than one before."""
+    """False for the comparison of groups: fewer schedules, without surely more expensive ones than before."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class Candidate:
     places: Mapping[int, Placement]
     features: Features
     microseconds: float
-    """Result of `predict` on them; less where the schedule is compared with others that are known otherwise."""
+    """Result of `predict` on the features; less if it is compared with schedules of known registers."""
     blocks: int = 0
-    """Blocks per multiprocessor that there should be registers for; 0 to leave it to the compiler."""
+    """Resident blocks per multiprocessor for which registers are bounded; 0 for no bound."""
 
     def by_itself(self, alone: bool) -> Candidate:
         """Return the candidate for a group with or without other groups, whose results may be in the cache."""

@@ -13,7 +13,7 @@ from tilefuse.analysis.index_sums import index_sum
 from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 
-Sizes = Mapping[SSAValue, int]
+DomainSizes = Mapping[SSAValue, int]
 """Points of a tile per pure coordinate, and steps of a slice per coordinate of the domain; 1 where none is named."""
 
 LEAST_USES = 2
@@ -30,7 +30,7 @@ class OperandAxis:
     """The least constant that a read adds to these."""
     high: int
 
-    def extent(self, sizes: Sizes) -> int:
+    def extent(self, sizes: DomainSizes) -> int:
         """Points of the box along this dimension."""
         return 1 + sum(abs(n) * (sizes.get(v, 1) - 1) for v, n in self.terms.items()) + self.high - self.low
 
@@ -44,7 +44,7 @@ class Operand:
     """x first."""
     constants: Mapping[Hashable, tuple[int, ...]]
     """Offsets of each read, per axis."""
-    sizes: Sizes
+    sizes: DomainSizes
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -81,7 +81,7 @@ class Operand:
 
 def staged_operands(
     update: UpdateOp,
-    sizes: Sizes,
+    sizes: DomainSizes,
     least_uses: int = LEAST_USES,
     own: Collection[ReadOp] = (),
     standing: Collection[int] = (),
@@ -94,7 +94,7 @@ def staged_operands(
     return worth_staging(affine_operands(update, own, standing), sizes, least_uses)
 
 
-def worth_staging(found: Sequence[Operand], sizes: Sizes, least_uses: int = LEAST_USES) -> list[Operand]:
+def worth_staging(found: Sequence[Operand], sizes: DomainSizes, least_uses: int = LEAST_USES) -> list[Operand]:
     """Filter `affine_operands` for operands that are read `least_uses` times on average by a tile of these sizes."""
     points = math.prod(sizes.values())
     sized = (replace(o, sizes=sizes) for o in found)

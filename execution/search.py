@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.execution.base import ExecutionModel
-from tilefuse.execution.candidate import Candidate, Wishes
+from tilefuse.execution.candidate import Candidate, SearchOptions
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.registry import models
 
@@ -19,30 +19,30 @@ VERSIONS = 2.2
 """Instructions of a kernel that run over those of a tile inside the picture: tiles at the edges have their version."""
 
 
-def schedules(facts: GroupFacts, machine: Machine, wishes: Wishes = Wishes()) -> Iterator[Candidate]:
+def schedules(facts: GroupFacts, machine: Machine, options: SearchOptions = SearchOptions()) -> Iterator[Candidate]:
     """Return every candidate schedule of a group, with its cost.
 
     Raises NotFusable for an illegal group.
     """
     if not facts.rank and len(facts.members) > 1:
         raise NotFusable("a single value is a kernel of its own")
-    for model in models(wishes.shape):
+    for model in models(options.shape):
         alone = (model.multiple_outputs or len(facts.stored) < 2) and (model.fuses_stages or not facts.fused_nodes)
         alone = (
             alone and (model.fuses_steps or facts.summed is None) and (model.fuses_updates or not facts.earlier_nodes)
         )
-        if isinstance(facts.definition, model.runs) and alone and _fuses_lookups(model, facts, wishes):
-            yield from model.candidates(facts, machine, wishes)
+        if isinstance(facts.definition, model.runs) and alone and _fuses_lookups(model, facts, options):
+            yield from model.candidates(facts, machine, options)
 
 
-def _fuses_lookups(model: ExecutionModel, facts: GroupFacts, wishes: Wishes) -> bool:
+def _fuses_lookups(model: ExecutionModel, facts: GroupFacts, options: SearchOptions) -> bool:
     """Whether the group has no tables, or the model keeps them as requested."""
-    return not facts.tables or (model.fuses_lookups and (model.tables_follow_tile or wishes.whole_tables))
+    return not facts.tables or (model.fuses_lookups and (model.tables_follow_tile or options.whole_tables))
 
 
-def best_schedule(facts: GroupFacts, machine: Machine, wishes: Wishes = Wishes()) -> Candidate | None:
+def best_schedule(facts: GroupFacts, machine: Machine, options: SearchOptions = SearchOptions()) -> Candidate | None:
     """Return the cheapest schedule of a group; None if none fits. Raises NotFusable for an illegal group."""
-    return min(schedules(facts, machine, wishes), key=lambda c: c.microseconds, default=None)
+    return min(schedules(facts, machine, options), key=lambda c: c.microseconds, default=None)
 
 
 def quick_best(facts: GroupFacts, machine: Machine, whole_tables: bool = True) -> Candidate | None:
@@ -53,10 +53,11 @@ def quick_best(facts: GroupFacts, machine: Machine, whole_tables: bool = True) -
     """
     if machine.is_gpu and len(facts.members) > 1:
         each = (
-            best_schedule(facts, machine, Wishes(m.name, thorough=False, whole_tables=whole_tables)) for m in models()
+            best_schedule(facts, machine, SearchOptions(m.name, thorough=False, whole_tables=whole_tables))
+            for m in models()
         )
         return next((c for c in each if c is not None), None)
-    return best_schedule(facts, machine, Wishes(thorough=False, whole_tables=whole_tables))
+    return best_schedule(facts, machine, SearchOptions(thorough=False, whole_tables=whole_tables))
 
 
 def best_for_like(found: Sequence[Sequence[Candidate]]) -> list[Candidate]:

@@ -23,7 +23,7 @@ from tilefuse.frontend.update import UpdateDefinition, make_update
 from tilefuse.frontend.var import Var
 
 
-class Definition(NamedTuple):
+class PureDefinition(NamedTuple):
     """A checked definition `f[args] = values`."""
 
     args: tuple[str, ...]
@@ -63,7 +63,7 @@ class Function(Source):
         self._required = _required(given[:2]) if len(given) > 1 else None
         names = given[2:] if self._required is not None else given if of is None else ()
         super().__init__("Func", names[0] if names else name, "f")
-        self.definition: Definition | None = None
+        self.definition: PureDefinition | None = None
         self.updates: list[UpdateDefinition] = []
         self.continuation: Continuation | None = None
         """The function that it continues, if BoundaryConditions made it."""
@@ -92,7 +92,7 @@ class Function(Source):
             fail(f"Func '{name}' has {len(args)} dimensions; at most {MAX_RANK} are possible")
         self._check_required(exprs, args)
         exprs = placed(exprs, [Var(a) for a in args])
-        self.definition = Definition(args, exprs, find_reads(exprs, args, f"Func '{name}'"))
+        self.definition = PureDefinition(args, exprs, find_reads(exprs, args, f"Func '{name}'"))
         self.position = user_position()
 
     def _check_required(self, exprs: Sequence[Expr], args: Sequence[str]) -> None:

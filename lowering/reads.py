@@ -13,7 +13,7 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import behind_boundaries, coordinates, indices_of, reads
-from tilefuse.analysis.index import AnyIndex, BoundedIndex, GeneralIndex, Index, Way, at_phase, is_staged, way
+from tilefuse.analysis.index import AnyIndex, BoundedIndex, GeneralIndex, Index, Movement, at_phase, is_staged, movement
 from tilefuse.analysis.regions import Follow
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import BoundaryOp, ExtentOp, GroupOp, PrintOp, ReadOp, StageOp, YieldOp
@@ -53,7 +53,7 @@ class TileContext:
     """Inputs on chip, by the function as it is read, boundaries applied (see `is_staged`)."""
     cached: Mapping[SSAValue, Resident] = field(default_factory=dict)
     """Inputs on chip, by the function as it is read, too: of these `Resident.load` takes coordinates on the grid."""
-    windows: Mapping[tuple[SSAValue, Way], Resident] = field(default_factory=dict)
+    windows: Mapping[tuple[SSAValue, Movement], Resident] = field(default_factory=dict)
     """Inputs and stages on chip around a thread's points, by the way of the read, too."""
     masks: Mapping[SSAValue, Sequence[BoundaryOp]] = field(default_factory=dict)
     """Functions of the group whose values are replaced outside a box once, as they are computed (`shared_masks`)."""
@@ -218,7 +218,7 @@ def _emit_read(
         linear = tile.phase.linear(op, coordinate)
         where = [w if at is None else e.add(e.mul(tile.phase.k, at[0]), at[1]) for w, at in zip(where, linear)]
         free = [d for d, at in enumerate(linear) if at is not None and at[0] > 0]
-    if tile.windows and (of := way(indices)) is not None and (op.source, of) in tile.windows:
+    if tile.windows and (of := movement(indices)) is not None and (op.source, of) in tile.windows:
         return tile.windows[op.source, of].load(e, _relative(e, indices, point, where))
     if op.source in tile.cached:
         return tile.cached[op.source].load(e, where)

@@ -29,7 +29,7 @@ class Call:
     sizes: CallSizes
 
 
-class Extents(Protocol):
+class OpenExtents(Protocol):
     """Return the open extents of a workspace in a call."""
 
     def __call__(self, call: Call) -> Sequence[int]: ...
@@ -42,7 +42,7 @@ class Workspace:
     name: str
     """Name in the kernel's text."""
     type: MemRefType[Any]
-    extents: Extents = field(default=lambda call: ())
+    extents: OpenExtents = field(default=lambda call: ())
     """Extents of the dimensions that `type` leaves open, outermost first."""
     clear: int | None = None
     """The byte that fills it before the first kernel of the call starts; None: it holds anything."""

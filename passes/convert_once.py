@@ -37,7 +37,7 @@ WIDEST_PIXEL = 16
 _CASTS = (arith.UIToFPOp, arith.SIToFPOp)
 _OF_CONSTANTS = (arith.MulfOp, arith.AddfOp, arith.SubfOp, arith.DivfOp)
 
-Step = tuple[str, ...]
+OperationKey = tuple[str, ...]
 """An operation on one value: its text but for the value."""
 
 
@@ -50,7 +50,7 @@ class ConvertOnce(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
             names = {s.sym_name.data for s in pipeline.body.walk() if isinstance(s, StageOp)}
-            made: dict[tuple[SSAValue, tuple[Step, ...]], StageOp] = {}
+            made: dict[tuple[SSAValue, tuple[OperationKey, ...]], StageOp] = {}
             for stage in [s for s in pipeline.body.block.ops if isinstance(s, StageOp)]:
                 for taps in _side_by_side(stage):
                     _convert(taps, made, names)
@@ -90,7 +90,9 @@ def _most_at_one_depth(taps: Sequence[StageRead]) -> int:
     return max(len(points) for points in counts.values())
 
 
-def _convert(taps: Sequence[ReadOp], made: dict[tuple[SSAValue, tuple[Step, ...]], StageOp], names: set[str]) -> None:
+def _convert(
+    taps: Sequence[ReadOp], made: dict[tuple[SSAValue, tuple[OperationKey, ...]], StageOp], names: set[str]
+) -> None:
     """Read the taps from a new stage that applies their common operations, if there are any."""
     chains = [list(_chain(tap)) for tap in taps]
     steps = _common([[step for step, _ in chain] for chain in chains])
@@ -112,7 +114,7 @@ def _convert(taps: Sequence[ReadOp], made: dict[tuple[SSAValue, tuple[Step, ...]
             op.erase()
 
 
-def _chain(tap: ReadOp) -> Iterator[tuple[Step, Operation]]:
+def _chain(tap: ReadOp) -> Iterator[tuple[OperationKey, Operation]]:
     """Return the chain of operations on a tap and constants, from its cast up to the first shared value."""
     value = tap.value
     while (use := value.get_user_of_unique_use()) is not None and (step := _step(use, value, tap)) is not None:
@@ -120,7 +122,7 @@ def _chain(tap: ReadOp) -> Iterator[tuple[Step, Operation]]:
         value = use.results[0]
 
 
-def _step(op: Operation, value: SSAValue, tap: ReadOp) -> Step | None:
+def _step(op: Operation, value: SSAValue, tap: ReadOp) -> OperationKey | None:
     if value is tap.value:
         is_cast = isinstance(op, _CASTS) and isinstance(op.results[0].type, Float32Type)
         return (op.name, str(op.properties), str(op.attributes)) if is_cast else None
@@ -133,7 +135,7 @@ def _step(op: Operation, value: SSAValue, tap: ReadOp) -> Step | None:
     return (op.name, str(at), str(other.value), str(op.properties), str(op.attributes))
 
 
-def _common(chains: Sequence[Sequence[Step]]) -> list[Step]:
+def _common(chains: Sequence[Sequence[OperationKey]]) -> list[OperationKey]:
     """Return the longest common prefix of all chains."""
     found = []
     for steps in zip(*chains, strict=False):

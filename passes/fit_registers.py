@@ -35,8 +35,8 @@ from tilefuse.lowering.abi import threads
 from tilefuse.lowering.symbols import inside_of
 from tilefuse.passes.kernel_modules import functions_in, groups_in, kernel_names, pipeline_in, with_callees
 from tilefuse.passes.merge_versions import OUTLINED
+from tilefuse.passes.parallel_compilation import parallel_executor
 from tilefuse.passes.pipeline import new_context
-from tilefuse.passes.side_by_side import side_by_side
 from tilefuse.passes.tile import REGISTER_NEEDS, add_register_need
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
 from tilefuse.targets.gpus import gpu
@@ -135,7 +135,7 @@ class _Fit:
         for together go on as soon as all reports of theirs are in.
         """
         of: dict[str, Iterator[Collection[str]]] = {}  # kernels whose reports are awaited, and what goes on with them
-        with side_by_side(self._compiler.compile, len(set(self._names))) as side:
+        with parallel_executor(self._compiler.compile, len(set(self._names))) as side:
 
             def start(names: Collection[str], steps: Iterator[Collection[str]], again: bool = True) -> None:
                 for name in names:

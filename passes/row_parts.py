@@ -118,7 +118,7 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class LateStore:
+class SplitStore:
     """A store in a loop of its own, of a value kept per column."""
 
     store: memref.StoreOp
@@ -136,7 +136,7 @@ def part_columns(arrays: int) -> int:
     return max(LEAST_PART_COLUMNS, 1 << (PART_COLUMNS // arrays).bit_length() - 1)
 
 
-def split_loop(loop: scf.ForOp, entry: Block, late: Sequence[LateStore]) -> scf.ForOp:
+def split_loop(loop: scf.ForOp, entry: Block, late: Sequence[SplitStore]) -> scf.ForOp:
     """Strip-mine a loop into parts of two loops, the later one with the stores; return the later one."""
     parts = Parts(loop, entry, part_columns(len(late)))
     arrays = [parts.kept(one.value.type, one.name) for one in late]
@@ -150,7 +150,7 @@ def split_loop(loop: scf.ForOp, entry: Block, late: Sequence[LateStore]) -> scf.
     return later
 
 
-def _later_loop(parts: Parts, late: Sequence[LateStore], arrays: Sequence[SSAValue]) -> scf.ForOp:
+def _later_loop(parts: Parts, late: Sequence[SplitStore], arrays: Sequence[SSAValue]) -> scf.ForOp:
     """Emit the loop over a part's columns that loads the kept values and applies the operations to them."""
     loop, body = parts.loop, Block(arg_types=[IndexType()])
     x = loop.body.block.args[0]

@@ -30,8 +30,8 @@ from tilefuse.passes.row_parts import only_computes, vector_loops
 
 FEWEST = 3
 """Rows for which it pays: of fewer the addresses find registers."""
-Access = memref.LoadOp | memref.StoreOp
-Terms = tuple[tuple[SSAValue, int], ...]
+MemoryAccess = memref.LoadOp | memref.StoreOp
+AddressTerms = tuple[tuple[SSAValue, int], ...]
 """Values that are added up, each with its count."""
 
 
@@ -42,8 +42,8 @@ class _AccessedRow:
     memory: SSAValue
     others: tuple[SSAValue, ...]
     """Indices of the other dimensions."""
-    terms: Terms
-    accesses: list[tuple[Access, int]]
+    terms: AddressTerms
+    accesses: list[tuple[MemoryAccess, int]]
     """Each with its number."""
 
     @property
@@ -68,7 +68,7 @@ def _rows(loop: scf.ForOp) -> list[_AccessedRow]:
     found: dict[tuple[object, ...], _AccessedRow] = {}
     same = SameIndices()
     for op in loop.body.block.ops:
-        if not isinstance(op, Access):
+        if not isinstance(op, MemoryAccess):
             if not isinstance(op, scf.YieldOp) and not only_computes(op):
                 return []
         elif (place := _place(op, loop)) is not None:
@@ -80,7 +80,7 @@ def _rows(loop: scf.ForOp) -> list[_AccessedRow]:
     return list(found.values())
 
 
-def _place(op: Access, loop: scf.ForOp) -> tuple[tuple[SSAValue, ...], Terms, int] | None:
+def _place(op: MemoryAccess, loop: scf.ForOp) -> tuple[tuple[SSAValue, ...], AddressTerms, int] | None:
     """Return the outer indices, and the terms and constant of the last one, of an access of unit stride.
 
     None of all other accesses.
@@ -160,7 +160,7 @@ class _Views:
         outside.insert_op_before(op, self.loop)
         return op.results[0]
 
-    def _replace(self, op: Access, view: SSAValue, number: int) -> None:
+    def _replace(self, op: MemoryAccess, view: SSAValue, number: int) -> None:
         """Access the view, `columns` to the right of the loop's variable."""
         at = self._index(number)
         stored = [op.value] if isinstance(op, memref.StoreOp) else []
@@ -205,4 +205,4 @@ class _Views:
     @staticmethod
     def _is_column(use: Use, own: Collection[object]) -> bool:
         """Whether a use of the loop's variable is left from the original loop: neither an index nor an access."""
-        return use.operation not in own and not isinstance(use.operation, Access)
+        return use.operation not in own and not isinstance(use.operation, MemoryAccess)

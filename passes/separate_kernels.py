@@ -41,7 +41,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from tilefuse.analysis.access import free_name, function_name
-from tilefuse.analysis.linear import Constant, Factors, LinearForm, Offset, Taps, factors, linear_forms, wrap
+from tilefuse.analysis.linear import Constant, Factors, LinearForm, OffsetVector, Taps, factors, linear_forms, wrap
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, YieldOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
@@ -78,7 +78,7 @@ class SeparateKernels(ModulePass):
                 _erase_unused([*block.ops])
                 _erase_unused(passed)
 
-    def _factors(self, kernel: dict[Offset, Constant]) -> Factors | None:
+    def _factors(self, kernel: dict[OffsetVector, Constant]) -> Factors | None:
         """Return the kernel as a product, if its separation saves enough."""
         rank = len(next(iter(kernel)))
         found = [f for d in _order(rank) if (f := factors(kernel, d)) is not None and _saved(kernel, f) >= self.least]
@@ -144,7 +144,7 @@ def _order(rank: int) -> Iterable[int]:
     return (*range(1, rank), 0) if rank else ()
 
 
-def _saved(kernel: dict[Offset, Constant], found: Factors) -> int:
+def _saved(kernel: dict[OffsetVector, Constant], found: Factors) -> int:
     """Return the instructions saved per point: a sum of n terms takes n - 1, its products fused."""
     return len(kernel) - len(found.along) - len(found.across) + 1
 
@@ -224,7 +224,7 @@ def _insert_after(source: SSAValue, stage: StageOp, root: Operation) -> None:
         source.owner.insert_op_before(stage, source.owner.first_op)  # type: ignore[arg-type]
 
 
-def _at(dim: int, offset: int, rank: int) -> Offset:
+def _at(dim: int, offset: int, rank: int) -> OffsetVector:
     return tuple(offset if d == dim else 0 for d in range(rank))
 
 
@@ -251,7 +251,7 @@ class _StageBody:
         return op.results[0]
 
     def read(
-        self, source: SSAValue, coordinates: Iterable[SSAValue], scales: tuple[int, ...], offset: Offset,
+        self, source: SSAValue, coordinates: Iterable[SSAValue], scales: tuple[int, ...], offset: OffsetVector,
         cast: Callable[..., Operation] | None, type: Attribute,
     ) -> SSAValue:  # fmt: skip
         """Read the source at `scales * coordinates + offset`, converted to `type`."""

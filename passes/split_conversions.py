@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import AnyFloat, IntegerType, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilefuse.passes.row_parts import SIMD, LateStore, places, split_loop, stores_at_end, vector_loops
+from tilefuse.passes.row_parts import SIMD, SplitStore, places, split_loop, stores_at_end, vector_loops
 
 RATIO = 4
 """Width of the float over that of the pixel, from which on it pays."""
@@ -83,6 +83,6 @@ def _bits(type: Attribute) -> int:
     return int(type.bitwidth) if isinstance(type, AnyFloat) else 0
 
 
-def _late(cast: _Cast) -> LateStore:
+def _late(cast: _Cast) -> SplitStore:
     operations = (*cast.places, *reversed(cast.casts), cast.store)
-    return LateStore(cast.store, cast.float, f"kept_{cast.store.memref.name_hint or 'row'}", operations)
+    return SplitStore(cast.store, cast.float, f"kept_{cast.store.memref.name_hint or 'row'}", operations)

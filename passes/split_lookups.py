@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.dependence import depending
-from tilefuse.passes.row_parts import LateStore, places, split_loop, stores_at_end, vector_loops
+from tilefuse.passes.row_parts import SplitStore, places, split_loop, stores_at_end, vector_loops
 
 GATHERED_BITS = 32
 """Of the least numbers that processors gather."""
@@ -110,7 +110,7 @@ def _used_once(value: SSAValue) -> bool:
     return len(list(value.uses)) == 1
 
 
-def _late(look: _Lookup) -> LateStore:
+def _late(look: _Lookup) -> SplitStore:
     operations = (*look.places, look.load, *look.casts, look.store)
     name = f"at_{look.load.memref.name_hint or 'table'}"
-    return LateStore(look.store, look.load.indices[look.index], name, operations, (*reversed(look.casts), look.load))
+    return SplitStore(look.store, look.load.indices[look.index], name, operations, (*reversed(look.casts), look.load))

@@ -28,7 +28,7 @@ from tilefuse.dialects.img.schedule import ScheduleAttr
 from tilefuse.dialects.options import check_numbers
 from tilefuse.execution.base import ByHand, ExecutionModel, group_error
 from tilefuse.execution.border_share import interior_share
-from tilefuse.execution.candidate import Candidate, Kind, Wishes
+from tilefuse.execution.candidate import Candidate, Kind, SearchOptions
 from tilefuse.execution.facts import GroupFacts, nominal_extent
 from tilefuse.execution.registry import UnknownModel, model_named, names
 from tilefuse.execution.rows import DEFAULT_MODEL
@@ -180,8 +180,8 @@ class Tile(ModulePass):
         given = None if self.shape == AUTO else model_named(self.shape)
         shape = given.name if given is not None and isinstance(facts.definition, given.runs) else None
         try:
-            wishes = Wishes(shape, self.exchange, needs, self.float_order)
-            candidates = list(schedules(facts, machine(self.target), wishes))
+            options = SearchOptions(shape, self.exchange, needs, self.float_order)
+            candidates = list(schedules(facts, machine(self.target), options))
         except NotFusable as error:
             raise group_error(group, error) from error
         if not candidates and shape is not None and (reason := model_named(shape).why_not(facts)) is not None:

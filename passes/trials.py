@@ -9,7 +9,7 @@ from tilefuse.analysis.machine import machine
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
-from tilefuse.execution.candidate import Wishes
+from tilefuse.execution.candidate import SearchOptions
 from tilefuse.execution.facts import GroupFacts, nominal_extent
 from tilefuse.execution.search import best_schedule
 
@@ -75,7 +75,7 @@ class Trials:
         total = 0.0
         for group in groups:
             try:
-                found = best_schedule(self._facts(model, group), on, Wishes(thorough=False))
+                found = best_schedule(self._facts(model, group), on, SearchOptions(thorough=False))
             except NotFusable:
                 return None
             if found is None:

@@ -21,12 +21,12 @@ from tilefuse.dialects.parsing import parse_module
 from tilefuse.dialects.verification import verify as verify_module
 from tilefuse.passes.pipeline import DETERMINISM, PassTrace
 from tilefuse.runtime import reporting, timing
-from tilefuse.runtime.arrays.kept import KeptOutputs
+from tilefuse.runtime.arrays.kept import OutputPool
 from tilefuse.runtime.arrays.kinds import CPU, CUPY, NUMPY, TORCH, ArrayKind, ArrayView, Device, allocate, view
 from tilefuse.runtime.arrays.layouts import ALIGNMENT, BufferSpec
 from tilefuse.runtime.call.binding import Signature, check_devices, check_overlaps, span
 from tilefuse.runtime.call.boxes import Request, resolve_boxes
-from tilefuse.runtime.call.boxes_of_all import FarApart
+from tilefuse.runtime.call.boxes_of_all import SparseBoxesError
 from tilefuse.runtime.call.call_layouts import call_layouts
 from tilefuse.runtime.call.guess import likely_specs
 from tilefuse.runtime.call.requirements import Requirements
@@ -37,10 +37,10 @@ from tilefuse.runtime.compile.options import checked_options, checked_passes
 from tilefuse.runtime.compile.specialize import find_pipeline, give_outputs_stages, specialize
 from tilefuse.runtime.cuda import devices
 from tilefuse.runtime.errors import CallError, CallMemoryError, CallTypeError, TargetError
+from tilefuse.runtime.launch.call_cache import SEVERAL_OUTPUTS, CachedCall, CallCache
 from tilefuse.runtime.launch.plan import CallArrays
 from tilefuse.runtime.launch.prepared import Prepared, PreparedKernels, PreparedReference
 from tilefuse.runtime.launch.reference import ReferenceRunner
-from tilefuse.runtime.launch.seen import SEVERAL_OUTPUTS, SeenCall, SeenCalls
 from tilefuse.targets.gpus import gpu
 
 if TYPE_CHECKING:
@@ -105,8 +105,8 @@ class Program:
         self._params_in_boxes = params_in_boxes(self._pipeline)
         self._lock = threading.RLock()
         self._prepared: OrderedDict[Any, Prepared] = OrderedDict()
-        self._seen = SeenCalls(len(self._signature.outputs), self._params_in_boxes, _MOST_PREPARED)
-        self._kept = KeptOutputs()
+        self._seen = CallCache(len(self._signature.outputs), self._params_in_boxes, _MOST_PREPARED)
+        self._kept = OutputPool()
         self._compiled: dict[Any, Compiled] = {}
         self._latest: Compiled | None = None
         self._last: Prepared | None = None
@@ -155,15 +155,15 @@ class Program:
         signature = self._signature
         inputs, params = signature.bind(arrays, named)
         plain = sizes is None and mins is None and self._requirements is None
-        glance = self._seen.glance(inputs, out, params) if plain else None
-        if glance is not None and glance.seen is not None and not glance.may_overlap:
-            done = self._repeat(glance.seen, glance.pointers, inputs, out, params, stream)
+        describe = self._seen.describe(inputs, out, params) if plain else None
+        if describe is not None and describe.seen is not None and not describe.may_overlap:
+            done = self._repeat(describe.seen, describe.pointers, inputs, out, params, stream)
             if done is not None:
                 return done[0]
         views = [view(a, slot.what) for a, slot in zip(inputs, signature.inputs, strict=True)]
         originals = signature.per_output(out, "out") if out is not None else {}
         given = {name: view(array, f"out= of output '{name}'") for name, array in originals.items()}
-        requested = (signature.sizes(sizes), signature.mins(mins)) if glance is None else ({}, {})
+        requested = (signature.sizes(sizes), signature.mins(mins)) if describe is None else ({}, {})
         if self._requirements is not None:
             named_inputs = {slot.name: array for slot, array in zip(signature.inputs, inputs, strict=True)}
             self._requirements.check(self._request(views, given, requested), named_inputs, params, stream)
@@ -174,11 +174,11 @@ class Program:
         stream_kind = TORCH if any(v.kind is TORCH for v in everything) else CUPY
         raw = self._settings.backend.stream_of(stream, stream_kind, device)
         kind = next((v.kind for v in everything), NUMPY if device == CPU else CUPY)
-        if glance is not None:
+        if describe is not None:
             items = [slot.itemsize for slot in (*signature.inputs, *signature.outputs)]
             spans = tuple(map(span, everything, items))
             new = () if given else self._shapes_of_new(prepared)
-            self._seen.remember(glance, SeenCall(prepared, device, stream_kind, kind, new, spans, len(views)))
+            self._seen.insert(describe, CachedCall(prepared, device, stream_kind, kind, new, spans, len(views)))
         finish = self._new_outputs(given, prepared, kind, device, raw, inputs)
         if any(given[name].pointer % ALIGNMENT for name in finish):
             # Kernels count on aligned new arrays; this library's allocator does not give them.
@@ -232,7 +232,7 @@ class Program:
 
     def _repeat(
         self,
-        seen: SeenCall,
+        seen: CachedCall,
         pointers: list[int],
         inputs: Sequence[Any],
         out: Any,
@@ -387,7 +387,7 @@ class Program:
             arrays = CallArrays(boxes, found.inputs, found.outputs, found.may_host)
             return PreparedKernels(compiled, arrays, found.out_shapes, params, device, self._spare)
 
-        with contextlib.suppress(FarApart):
+        with contextlib.suppress(SparseBoxesError):
             return prepared(True)
         return prepared(False)
 

@@ -7,7 +7,7 @@ import pytest
 
 from tilefuse.analysis.calibration import read_calibration
 from tilefuse.analysis.machine import machine
-from tilefuse.execution.candidate import Wishes
+from tilefuse.execution.candidate import SearchOptions
 from tilefuse.execution.search import schedules
 from tilefuse.passes.tile import Tile
 from tilefuse.runtime.program import compile_pipeline
@@ -27,7 +27,7 @@ def made_up(name, on):
     found = grouped(Subject(name).module(), "h200")
     times = {}
     for size in EXTENTS:
-        for c in schedules(found.facts(size), on, Wishes("warp_tile")):
+        for c in schedules(found.facts(size), on, SearchOptions("warp_tile")):
             times.setdefault((kind_of(c), c.tile, c.threads, c.vector), []).append(c.microseconds)
     return [{"schedules": [key], "us": us, "changed": False, "wrong": None} for key, us in times.items()]
 
@@ -147,7 +147,7 @@ def test_what_tile_has_chosen_is_predicted(name, shape):
     ]
     compile_pipeline(Subject(name).module(), "h200", passes=passes)
     found = grouped(Subject(name).module(), "h200")
-    candidates = schedules(found.facts(EXTENTS[0]), machine("h200"), Wishes(shape))
+    candidates = schedules(found.facts(EXTENTS[0]), machine("h200"), SearchOptions(shape))
     assert predict.record["predicted_us"] == min(c.by_itself(alone=True).microseconds for c in candidates)
     (schedule,) = predict.record["schedules"]
     assert schedule.startswith(f"#schedule.{shape}")

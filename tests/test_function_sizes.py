@@ -76,13 +76,13 @@ def test_functions_are_small(trees):
 
 
 def classes_of_one_name(trees):
-    """Names that several classes have, wherever they stand, with their modules."""
-    where = defaultdict(list)
+    """Names that several classes or type aliases (`Box = tuple[...]`) have, wherever they stand, with their modules."""
+    where = defaultdict(set)
     for path, tree in trees.items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
-                where[node.name].append(path.as_posix())
-    return {name: paths for name, paths in where.items() if len(paths) > 1}
+        aliases = [name for node in tree.body for name in functions_and_types(node) if name[0].isupper()]
+        for name in (*aliases, *(node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef))):
+            where[name].add(path.as_posix())
+    return {name: sorted(paths) for name, paths in where.items() if len(paths) > 1}
 
 
 def test_a_name_is_of_one_class(trees):
@@ -92,6 +92,11 @@ def test_a_name_is_of_one_class(trees):
 def test_classes_in_functions_count():
     trees = {Path("a.py"): ast.parse("class A: ..."), Path("b.py"): ast.parse("def f():\n  class A: ...")}
     assert classes_of_one_name(trees) == {"A": ["a.py", "b.py"]}
+
+
+def test_classes_and_type_aliases_of_one_name_are_found():
+    trees = {Path("a.py"): ast.parse("class Box: ..."), Path("b.py"): ast.parse("Box = tuple\nBOX = 1")}
+    assert classes_of_one_name(trees) == {"Box": ["a.py", "b.py"]}
 
 
 OF_THE_LANGUAGE = {
@@ -113,7 +118,8 @@ def shared_names(trees, names):
 def assigned_names(node):
     """Return the names that an assignment defines; none for any other statement."""
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    return [n.id for target in targets for n in ast.walk(target or ast.Pass()) if isinstance(n, ast.Name)]
+    found = (n for target in targets for n in ast.walk(target or ast.Pass()) if isinstance(n, ast.Name))
+    return [n.id for n in found if isinstance(n.ctx, ast.Store)]
 
 
 def functions_and_types(node):

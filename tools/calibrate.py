@@ -23,7 +23,7 @@ KEPT = 0.7
 """Share of the schedules that the constants are fitted to when the others are to be predicted."""
 
 
-class NoBetter(Exception):
+class NoImprovementError(Exception):
     """Error, with the report: fitted constants predict other schedules worse than the old constants."""
 
 
@@ -71,7 +71,7 @@ def measured(options: argparse.Namespace, target: str) -> dict[str, Any]:
 def calibrate(results: dict[str, Any], target: str, options: argparse.Namespace) -> tuple[Calibration, str]:
     """Fit constants to all measurements; return them and the report.
 
-    PipelineError if there is nothing to fit to; NoBetter if what was fitted predicts others worse than before.
+    PipelineError if there is nothing to fit to; NoImprovementError if they predict others worse than the old ones.
     """
     on = machine(target)
     examples = fitting.read_examples(results, target)
@@ -94,7 +94,7 @@ def calibrate(results: dict[str, Any], target: str, options: argparse.Namespace)
             f"held out, {len(others)} timings that constants fitted to the others predict: {changed(before, after)}"
         )
         if after.error + fitting.LOSS_WEIGHT * after.loss > before.error + fitting.LOSS_WEIGHT * before.loss:
-            raise NoBetter("\n".join(lines))
+            raise NoImprovementError("\n".join(lines))
     best = fitting.fit(examples, on, start, options.fit_seconds, options.seed + 1)
     final = fitting.quality(fitting.points(examples, fitting.with_constants(on, best)))
     lines.append(f"all, fitted to all of them: {changed(fitting.quality(all_points), final)}")
@@ -173,7 +173,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parse(argv)
     try:
         return measure_and_fit(options)
-    except NoBetter as report:
+    except NoImprovementError as report:
         print(f"{report}\nnothing is written: the constants that there were predict better; measure more (--count)")
         return 1
     except (PipelineError, TargetError) as error:

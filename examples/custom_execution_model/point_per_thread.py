@@ -18,7 +18,7 @@ from tilefuse.analysis.regions import alignment, fixed_span
 from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr
 from tilefuse.dialects.img.ops import GroupOp, StageOp
 from tilefuse.execution.base import Code, group_error
-from tilefuse.execution.candidate import Candidate, Placement, Wishes
+from tilefuse.execution.candidate import Candidate, Placement, SearchOptions
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import Roofline, predict
 from tilefuse.execution.plan import KernelPlan
@@ -55,7 +55,7 @@ class PointPerThread(TiledModel):
         total = sum(n * max(1.0, facts.model.nodes[id].instructions) for id, n in evaluations(facts).items())
         return None if total <= MOST_WRITTEN_OUT else f"a thread would compute {total:.0f} operations for one point"
 
-    def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+    def candidates(self, facts: GroupFacts, machine: Machine, options: SearchOptions) -> Iterator[Candidate]:
         if not machine.is_gpu or not facts.rank or self.legal(facts) is not None:
             return
         steps = alignment(facts.follow, facts.rank)

@@ -27,11 +27,11 @@ MOST_AT_ONCE = 128
 FEW_GATHERED_LOADS = 16
 """Loads for a point in x and y at computed places, up to which these count as those of other places do."""
 
-Reads = tuple[tuple[int, ...], ...]
+ReadOffsets = tuple[tuple[int, ...], ...]
 
 
 @lru_cache(maxsize=4096)
-def shared_loads(reads: Reads, rows_per_thread: int, times: int = 1) -> float:
+def shared_loads(reads: ReadOffsets, rows_per_thread: int, times: int = 1) -> float:
     """Count the loads per point of distinct offsets if a thread keeps values that adjacent points share.
 
     `times`: rows of what is read from one row of the points to the next.
@@ -47,7 +47,7 @@ def shared_loads(reads: Reads, rows_per_thread: int, times: int = 1) -> float:
 
 @lru_cache(maxsize=4096)
 def piece_loads(
-    reads: Reads, piece: int, rows_per_thread: int, bytes: int, times: tuple[int, int] = (1, 1)
+    reads: ReadOffsets, piece: int, rows_per_thread: int, bytes: int, times: tuple[int, int] = (1, 1)
 ) -> tuple[float, int]:
     """Return (loads per point, values in registers) of a thread that computes `piece` points along x of each row.
 
@@ -83,7 +83,7 @@ def passes(bytes: int, stride: int) -> int:
 
 
 @lru_cache(maxsize=4096)
-def warp_passes(reads: Reads, piece: int, rows_per_thread: int, bytes: int, times: tuple[int, int]) -> float:
+def warp_passes(reads: ReadOffsets, piece: int, rows_per_thread: int, bytes: int, times: tuple[int, int]) -> float:
     """Count the bank passes of a warp per point of each lane, if a thread computes `piece` points of each row.
 
     These read shared memory at `reads` from `times` their own coordinates.
@@ -105,7 +105,7 @@ def warp_passes(reads: Reads, piece: int, rows_per_thread: int, bytes: int, time
     return found / (piece * rows_per_thread)
 
 
-def _in_row(reads: Reads, row: int, times: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+def _in_row(reads: ReadOffsets, row: int, times: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Give the reads of a row of a thread's points, each with the coordinates of its place after x."""
     for at in reads:
         yield at, ((at[1] if len(at) > 1 else 0) + row * times, *at[2:])
@@ -124,7 +124,7 @@ class Read:
     """The reads of one function by a stage at constant offsets, with the coordinates scaled alike."""
 
     producer: int
-    offsets: Reads
+    offsets: ReadOffsets
     times: tuple[int, int]
     """Columns and rows of the function from one point to the next."""
     alike: bool

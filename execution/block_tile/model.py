@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tilefuse.analysis.machine import Machine
     from tilefuse.analysis.model import PipelineModel
     from tilefuse.dialects.img.ops import GroupOp, StageOp
-    from tilefuse.execution.candidate import Candidate, Wishes
+    from tilefuse.execution.candidate import Candidate, SearchOptions
     from tilefuse.execution.facts import GroupFacts
     from tilefuse.execution.plan import KernelPlan
 
@@ -38,10 +38,10 @@ class BlockTile(TiledModel):
     def legal(self, facts: GroupFacts) -> str | None:
         return None
 
-    def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+    def candidates(self, facts: GroupFacts, machine: Machine, options: SearchOptions) -> Iterator[Candidate]:
         from tilefuse.execution.block_tile.cost import block_candidates
 
-        return block_candidates(facts, machine, wishes.thorough)
+        return block_candidates(facts, machine, options.thorough)
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
         from tilefuse.execution.block_tile.candidate import BlockCandidate

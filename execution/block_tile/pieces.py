@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import accesses, behind_boundaries
-from tilefuse.analysis.index import AnyIndex, BoundedIndex, GeneralIndex, Index, Span, Way, is_windowed, way
+from tilefuse.analysis.index import AnyIndex, BoundedIndex, GeneralIndex, Index, Movement, Span, is_windowed, movement
 from tilefuse.analysis.regions import Follow
 from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.dialects.img.axes import letter
@@ -261,12 +261,12 @@ def times(follow: Follow, number: int) -> Follow:
     return follow if number == 1 or follow.dim is None else Follow(follow.dim, follow.ratio * number)
 
 
-def windows(e: Emitter, readers: Sequence[Reader]) -> dict[tuple[SSAValue, Way], _Window]:
+def windows(e: Emitter, readers: Sequence[Reader]) -> dict[tuple[SSAValue, Movement], _Window]:
     """Return the windows that the points of `readers` read, by function (boundaries included) and direction."""
-    found: dict[tuple[SSAValue, Way], _Window | None] = {}
+    found: dict[tuple[SSAValue, Movement], _Window | None] = {}
     for reader in readers:
         for access in accesses(reader.stage):
-            of = way(access.indices)
+            of = movement(access.indices)
             if of is None or not is_windowed(access.indices):
                 continue
             source, window = (access.function, of), _window(e, reader, access.indices)
@@ -276,7 +276,7 @@ def windows(e: Emitter, readers: Sequence[Reader]) -> dict[tuple[SSAValue, Way],
                 found[source] = window
             elif (old := found[source]) is not None and not old.grow(window):
                 found[source] = None
-    kept: dict[tuple[SSAValue, Way], _Window] = {}
+    kept: dict[tuple[SSAValue, Movement], _Window] = {}
     points_of: dict[SSAValue, int] = {}
     for (function, of), w in found.items():
         if w is not None and (
@@ -301,9 +301,9 @@ class Gather:
     ):
         self.e, self.tile, self.alignment, self.shared, self.piece = e, tile, alignment, shared, piece
 
-    def load(self, readers: Sequence[Reader]) -> dict[tuple[SSAValue, Way], Resident]:
+    def load(self, readers: Sequence[Reader]) -> dict[tuple[SSAValue, Movement], Resident]:
         """Load all points that `readers` read, where pieces help; return them by function and direction."""
-        loaded: dict[tuple[SSAValue, Way], Resident] = {}
+        loaded: dict[tuple[SSAValue, Movement], Resident] = {}
         for (source, of), window in windows(self.e, readers).items():
             base, boundaries = behind_boundaries(source)
             if base in self.shared:

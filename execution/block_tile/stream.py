@@ -15,11 +15,13 @@ from xdsl.ir import SSAValue
 from tilefuse.dialects.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp
 from tilefuse.lowering.emit import Emitter, Num
 
-Call = Callable[[Num, Sequence[SSAValue]], None]
+TileCall = Callable[[Num, Sequence[SSAValue]], None]
 """Emits the call of a function for a row of tiles, with further arguments."""
 
 
-def emit_stream(e: Emitter, first: Num, count: Num, arrays: Sequence[SSAValue], fetch: Call, compute: Call) -> None:
+def emit_stream(
+    e: Emitter, first: Num, count: Num, arrays: Sequence[SSAValue], fetch: TileCall, compute: TileCall
+) -> None:
     """Emit the loop over tile rows `first` to `first + count - 1`; without `arrays` nothing is copied ahead."""
     if not arrays:
         with e.loop(count, "s") as s:

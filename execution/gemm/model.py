@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tilefuse.analysis.machine import Machine
     from tilefuse.analysis.model import PipelineModel
     from tilefuse.dialects.img.ops import GroupOp
-    from tilefuse.execution.candidate import Candidate, Wishes
+    from tilefuse.execution.candidate import Candidate, SearchOptions
     from tilefuse.execution.facts import GroupFacts
 
 WARPS_OF_BLOCK = (1, 2, 4, 8)
@@ -74,7 +74,7 @@ class Gemm(ExecutionModel):
             return "it prints"
         return None
 
-    def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+    def candidates(self, facts: GroupFacts, machine: Machine, options: SearchOptions) -> Iterator[Candidate]:
         from tilefuse.execution.gemm.features import operand_bytes, streams
         from tilefuse.execution.gemm.search import staged_candidates
 

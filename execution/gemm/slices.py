@@ -10,11 +10,11 @@ from xdsl.ir import SSAValue
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import UpdateOp
 from tilefuse.execution.gemm.attribute import GemmSchedule
-from tilefuse.execution.operands import Operand, Sizes, staged_operands
+from tilefuse.execution.operands import DomainSizes, Operand, staged_operands
 from tilefuse.lowering.emit import Num
 
 
-def sizes_of(update: UpdateOp, schedule: GemmSchedule) -> Sizes:
+def sizes_of(update: UpdateOp, schedule: GemmSchedule) -> DomainSizes:
     """Return the points of a tile and the steps of a slice."""
     found: dict[SSAValue, int] = dict(zip(update.pure, schedule.tile_sizes, strict=True))
     found |= {d.coordinate: n for d, n in zip(update.domain, schedule.slice, strict=False)}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tilefuse.analysis.machine import Machine
     from tilefuse.analysis.model import PipelineModel
     from tilefuse.dialects.img.ops import GroupOp
-    from tilefuse.execution.candidate import Candidate, Wishes
+    from tilefuse.execution.candidate import Candidate, SearchOptions
     from tilefuse.execution.facts import GroupFacts
 
 THREADS_BY_RANK: tuple[tuple[int, ...], ...] = ((), (64,), (32, 4))
@@ -43,7 +43,7 @@ class InOrder(ExecutionModel):
     def legal(self, facts: GroupFacts) -> str | None:
         return facts.why_not_by_points
 
-    def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+    def candidates(self, facts: GroupFacts, machine: Machine, options: SearchOptions) -> Iterator[Candidate]:
         from tilefuse.execution.candidate import Candidate
 
         if self.legal(facts) is not None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tilefuse.analysis.machine import Machine
     from tilefuse.analysis.model import PipelineModel
     from tilefuse.dialects.img.ops import GroupOp
-    from tilefuse.execution.candidate import Candidate, Wishes
+    from tilefuse.execution.candidate import Candidate, SearchOptions
     from tilefuse.execution.facts import GroupFacts
     from tilefuse.lowering.workspaces import Workspace
 
@@ -56,10 +56,10 @@ class Reduce(ExecutionModel):
             return "its domain has no points"
         return facts.why_not_by_points
 
-    def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+    def candidates(self, facts: GroupFacts, machine: Machine, options: SearchOptions) -> Iterator[Candidate]:
         from tilefuse.execution.reduce.choice import reduce_candidates
 
-        if self.legal(facts) is None and (facts.update.is_exact or not wishes.float_order):
+        if self.legal(facts) is None and (facts.update.is_exact or not options.float_order):
             yield from reduce_candidates(facts, machine)
 
     def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> ReduceSchedule:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tilefuse.analysis.machine import Machine
     from tilefuse.analysis.model import PipelineModel
     from tilefuse.dialects.img.ops import GroupOp, StageOp
-    from tilefuse.execution.candidate import Candidate, Wishes
+    from tilefuse.execution.candidate import Candidate, SearchOptions
     from tilefuse.execution.facts import GroupFacts
     from tilefuse.execution.plan import KernelPlan
 
@@ -39,7 +39,7 @@ class RowStrip(TiledModel):
 
         return why_not_rolling(facts)
 
-    def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+    def candidates(self, facts: GroupFacts, machine: Machine, options: SearchOptions) -> Iterator[Candidate]:
         from tilefuse.execution.row_strip.cost import strip_candidates
 
         if machine.is_gpu or self.why_not(facts) is not None:

@@ -49,11 +49,11 @@ class ScanSchedule(ScheduleAttr):
     @property
     def thread_counts(self) -> tuple[int, ...]:
         if self.chunk:
-            return (self.number("rows"),) if self.side_by_side == 1 else (self.side_by_side, self.number("rows"))
+            return (self.number("rows"),) if self.adjacent_lines == 1 else (self.adjacent_lines, self.number("rows"))
         return (*self.lines[:1], self.number("rows")) if self.slice else self.lines
 
     @property
-    def side_by_side(self) -> int:
+    def adjacent_lines(self) -> int:
         """Adjacent lines of a block along the first line coordinate, each by one or several threads."""
         return self.lines[0] if self.lines else 1
 
@@ -118,7 +118,7 @@ class ScanSchedule(ScheduleAttr):
                 raise VerifyException(
                     "with chunks, threads of further line coordinates, width, unroll and buffers are 1; slice is 0"
                 )
-            if self.side_by_side not in (1, 32):
+            if self.adjacent_lines not in (1, 32):
                 raise VerifyException("chunks are of one line, or of 32 side by side")
             if self.number("rows") not in [1 << n for n in range(1, 11)] or math.prod(self.thread_counts) not in range(
                 32, 1025

@@ -85,11 +85,11 @@ def chunk_workspaces(group: GroupOp) -> Sequence[Workspace]:
 
     def sums(call: Call) -> tuple[int, int]:
         lines, chunks = counts(call)
-        return chunks * words, lines * schedule.side_by_side
+        return chunks * words, lines * schedule.adjacent_lines
 
     def windows(call: Call) -> tuple[int, int]:
         lines, chunks = counts(call)
-        return -(-chunks // schedule.number("rows")) * words, lines * schedule.side_by_side
+        return -(-chunks // schedule.number("rows")) * words, lines * schedule.adjacent_lines
 
     flagged = MemRefType(i64, [DYNAMIC_INDEX, DYNAMIC_INDEX])
     tickets = MemRefType(i32, [DYNAMIC_INDEX])
@@ -103,7 +103,7 @@ def chunk_workspaces(group: GroupOp) -> Sequence[Workspace]:
 def chunk_shared_bytes(schedule: ScanSchedule, bytes: int, is_along_rows: bool) -> int:
     """Return the shared memory of a block, by element size and direction of lines."""
     points = _place(schedule.steps_of_block - 1) + 1 if is_along_rows else 0
-    sizes = (bytes * points, *[bytes * schedule.side_by_side * schedule.number("rows")] * 2, 4)
+    sizes = (bytes * points, *[bytes * schedule.adjacent_lines * schedule.number("rows")] * 2, 4)
     return sum(-(-n // 8) * 8 for n in sizes)
 
 
@@ -140,7 +140,7 @@ class _Chunks(ScanKernel):
         super().__init__(group, chunk_workspaces(group))
         self.sum = _running_sum(group)
         self.lanes, self.threads, self.each = (
-            self.schedule.side_by_side, self.schedule.number("rows"), self.schedule.chunk,
+            self.schedule.adjacent_lines, self.schedule.number("rows"), self.schedule.chunk,
         )  # fmt: skip
         """Lines of a block, threads along each, and steps of a thread."""
         self.type = self.old(0).memref.type.element_type  # type: ignore[attr-defined]
@@ -164,9 +164,9 @@ class _Chunks(ScanKernel):
     def _blocks(self, open_scopes: ExitStack) -> None:
         """Open the loops over blocks: the blocks of one chunk of all lines along x come first."""
         e, found, sizes = self.e, self.recurrence, self.schedule.tile_sizes
-        self.side_by_side = e.ceildiv(self.out.extent(found.dim, e), self.schedule.steps_of_block)
+        self.adjacent_lines = e.ceildiv(self.out.extent(found.dim, e), self.schedule.steps_of_block)
         counts = [e.ceildiv(self.out.extent(line.dim, e), n) for line, n in zip(found.lines, sizes, strict=True)]
-        blocks = self.block_loops([*counts[:1], self.side_by_side, *counts[1:]], open_scopes)
+        blocks = self.block_loops([*counts[:1], self.adjacent_lines, *counts[1:]], open_scopes)
         blocks.pop(len(counts[:1]))
         self.block: Num = 0
         """The number of the block's lines."""
@@ -186,7 +186,7 @@ class _Chunks(ScanKernel):
         count = e.max(e.ceildiv(e.max(self.steps, 0), self.schedule.steps_of_block), 1)
 
         def is_another() -> SSAValue:
-            return e.value(e.compare("slt", e.add(self._own()[0], self.side_by_side), count))
+            return e.value(e.compare("slt", e.add(self._own()[0], self.adjacent_lines), count))
 
         with e.repeat_while(is_another):
             self._barrier()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tilefuse.analysis.model import PipelineModel
     from tilefuse.analysis.recurrence import Recurrence
     from tilefuse.dialects.img.ops import GroupOp
-    from tilefuse.execution.candidate import Candidate, Wishes
+    from tilefuse.execution.candidate import Candidate, SearchOptions
     from tilefuse.execution.facts import GroupFacts
     from tilefuse.lowering.workspaces import Workspace
 
@@ -93,7 +93,7 @@ class Scan(ExecutionModel):
             return "a stage stands behind it, and its lines, which are pure coordinates then, do not have all points"
         return None
 
-    def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+    def candidates(self, facts: GroupFacts, machine: Machine, options: SearchOptions) -> Iterator[Candidate]:
         from tilefuse.analysis.recurrence import recurrence
         from tilefuse.execution.scan.transposed import is_stored_along_rows
 
@@ -124,7 +124,7 @@ class Scan(ExecutionModel):
                 yield self._candidate(facts, machine, found, _Shape(threads, unroll=unroll))
         if rank and 0 not in (*facts.update_work.pure, *facts.update_work.domain):
             yield from self._staged(facts, machine, found)
-        if self._why_no_chunks(facts) is None and (exact(facts.update.update) or not wishes.float_order):
+        if self._why_no_chunks(facts) is None and (exact(facts.update.update) or not options.float_order):
             yield from self._chunks(facts, machine, found)
 
     def _chunks(self, facts: GroupFacts, machine: Machine, found: Recurrence) -> Iterator[Candidate]:
@@ -359,7 +359,7 @@ def _chunk_counts(machine: Machine, schedule: ScanSchedule | None, steps: int, f
     if schedule is None or not schedule.chunk:
         return _ChunkCounts(1, 0.0, 0)
     each, rows = -(-steps // schedule.steps_of_block), schedule.number("rows")
-    shared = chunk_shared_bytes(schedule, facts.model.nodes[facts.output].bytes, schedule.side_by_side == 1)
+    shared = chunk_shared_bytes(schedule, facts.model.nodes[facts.output].bytes, schedule.adjacent_lines == 1)
     at_once = min(
         machine.fast_bytes_per_core // shared, machine.max_threads_per_core // math.prod(schedule.thread_counts)
     )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tilefuse.analysis.machine import Machine
     from tilefuse.analysis.model import PipelineModel
     from tilefuse.dialects.img.ops import GroupOp
-    from tilefuse.execution.candidate import Candidate, Wishes
+    from tilefuse.execution.candidate import Candidate, SearchOptions
     from tilefuse.execution.facts import GroupFacts
     from tilefuse.lowering.workspaces import Workspace
 
@@ -54,7 +54,7 @@ class Scatter(ExecutionModel):
     def fits_initial_values(self, update: UpdateOp) -> bool:
         return why_not_thread_tables_of(update) is None
 
-    def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+    def candidates(self, facts: GroupFacts, machine: Machine, options: SearchOptions) -> Iterator[Candidate]:
         from tilefuse.analysis.updates import Axis
         from tilefuse.execution.scatter.search import fold_candidates, own_candidates, shared_candidates
 
@@ -64,7 +64,7 @@ class Scatter(ExecutionModel):
         elif (
             Axis.Scatter in facts.update.axes
             and why_not_ordered(facts) is None
-            and (facts.update.is_exact or not wishes.float_order)
+            and (facts.update.is_exact or not options.float_order)
         ):
             yield from fold_candidates(facts, machine)
         if machine.is_gpu and why_not_thread_tables(facts) is None:

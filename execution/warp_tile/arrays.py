@@ -10,9 +10,9 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.dialects.warp import LoadOp, MapOp, NeighboursOp, StoreOp
 from tilefuse.dialects.warp.layout import Layout
-from tilefuse.execution.warp_tile.body import Body, Where
+from tilefuse.execution.warp_tile.body import Body, LanePoint
 from tilefuse.execution.warp_tile.layout import LANES, WarpLayout
-from tilefuse.execution.warp_tile.schedule import Loop, Stretch, layout_of, own_rows
+from tilefuse.execution.warp_tile.schedule import Loop, StraightLine, layout_of, own_rows
 from tilefuse.lowering.emit import SHARED, Num
 
 
@@ -32,7 +32,7 @@ class ArrayBody(Body):
         self._emit(self.plan)
         self.finish()
 
-    def _emit(self, items: Sequence[Stretch | Loop]) -> None:
+    def _emit(self, items: Sequence[StraightLine | Loop]) -> None:
         for item in items:
             if isinstance(item, Loop):
                 with self.iterations(item):
@@ -54,22 +54,22 @@ class ArrayBody(Body):
         left, right = layout.reach
         width = layout.lanes[0] * layout.vector + left + right
         with self._rows(layout) as (warp, row, deep), e.loop(width, "x", simd=True) as x:
-            at = Where(warp, 0, e.sub(x, left), row, deep)
+            at = LanePoint(warp, 0, e.sub(x, left), row, deep)
             for value, tile in [(self.load(source, at), tile) for source, tile in pairs]:
                 self._put(value, tile, at)
 
-    def load(self, tile: SSAValue, at: Where) -> SSAValue:
+    def load(self, tile: SSAValue, at: LanePoint) -> SSAValue:
         array, index = self._element(tile, at)
         return self.e.load(array, index)
 
-    def _element(self, tile: SSAValue, at: Where) -> tuple[SSAValue, list[Num]]:
+    def _element(self, tile: SSAValue, at: LanePoint) -> tuple[SSAValue, list[Num]]:
         array, layout = self.array(tile)
         e = self.e
         deep = [e.sub(c, low) for c, (low, _) in zip(at.deep, layout.depth, strict=True)]
         x = e.add(e.mul(at.lane, layout.vector), e.sub(at.column, layout.columns[0]))
         return array, [at.warp, *reversed(deep), e.sub(at.row, layout.rows[0]), x]
 
-    def _put(self, value: SSAValue, tile: SSAValue, at: Where) -> None:
+    def _put(self, value: SSAValue, tile: SSAValue, at: LanePoint) -> None:
         array, index = self._element(tile, at)
         self.e.store(value, array, index)
 
@@ -85,13 +85,13 @@ class ArrayBody(Body):
             yield warp, e.add(r, layout.rows[0]), deep
 
     @contextmanager
-    def _points(self, layout: Layout) -> Iterator[Where]:
+    def _points(self, layout: Layout) -> Iterator[LanePoint]:
         """Open loops over all points that the lanes own; columns count from lane 0, since lanes are adjacent."""
         with (
             self._rows(layout) as (warp, row, deep),
             self.e.loop(layout.lanes[0] * layout.vector, "x", simd=True) as x,
         ):
-            yield Where(warp, 0, x, row, deep)
+            yield LanePoint(warp, 0, x, row, deep)
 
     def _load(self, op: LoadOp) -> None:
         e, layout = self.e, layout_of(op.tile)
@@ -131,8 +131,8 @@ class ArrayBody(Body):
                         continue
                     with e.loop(count, "r") as r, e.loop(width, "x", simd=True) as x:
                         here = e.add(r, start)
-                        value = self.load(op.tile, Where(other, 0, x, e.add(here, shift), deep))
-                        self._put(value, op.wider, Where(warp, 0, x, here, deep))
+                        value = self.load(op.tile, LanePoint(other, 0, x, e.add(here, shift), deep))
+                        self._put(value, op.wider, LanePoint(warp, 0, x, here, deep))
         left, right = new.reach
         if left or right:
             with self._rows(new) as (warp, row, deep):
@@ -140,8 +140,8 @@ class ArrayBody(Body):
                     if not count:
                         continue
                     with e.loop(count, "x") as x:
-                        value = self.load(op.tile, Where(warp, 0, edge, row, deep))
-                        self._put(value, op.wider, Where(warp, 0, e.add(x, first), row, deep))
+                        value = self.load(op.tile, LanePoint(warp, 0, edge, row, deep))
+                        self._put(value, op.wider, LanePoint(warp, 0, e.add(x, first), row, deep))
 
     def _store(self, op: StoreOp) -> None:
         e, layout = self.e, layout_of(op.tile)

@@ -19,7 +19,7 @@ from tilefuse.lowering.emit import Emitter, Num
 
 
 @dataclass(frozen=True)
-class Where:
+class LanePoint:
     """A point that a lane of a warp holds."""
 
     warp: Num
@@ -31,7 +31,7 @@ class Where:
     deep: tuple[Num, ...] = ()
     """Further coordinates."""
 
-    def moved(self, columns: Num, e: Emitter) -> Where:
+    def moved(self, columns: Num, e: Emitter) -> LanePoint:
         """Return the point `columns` to the right."""
         return replace(self, column=e.add(self.column, columns))
 
@@ -118,11 +118,11 @@ class Body:
             ]
             yield tuple(reversed(found))
 
-    def run(self, block: Block, at: Where, layout: Layout) -> list[SSAValue]:
+    def run(self, block: Block, at: LanePoint, layout: Layout) -> list[SSAValue]:
         """Compute the values that a region yields at a point."""
         return self.run_together(block, [at], layout)[0]
 
-    def run_together(self, block: Block, places: Sequence[Where], layout: Layout) -> list[list[SSAValue]]:
+    def run_together(self, block: Block, places: Sequence[LanePoint], layout: Layout) -> list[list[SSAValue]]:
         """Compute a region at several points, op by op: a vector op serves all of them."""
         e = self.e
         found: list[dict[SSAValue, SSAValue]] = [
@@ -140,7 +140,7 @@ class Body:
                 if isinstance(op, AtOp):
                     dx, dy = op.offsets
                     deep = tuple(values.get(d, d) for d in op.deep)
-                    beside = Where(at.warp, at.lane, e.add(at.column, dx), e.add(at.row, dy), deep)
+                    beside = LanePoint(at.warp, at.lane, e.add(at.column, dx), e.add(at.row, dy), deep)
                     values[op.value] = self.load(op.tile, beside)
                     continue
                 if self.skips(op):
@@ -159,20 +159,20 @@ class Body:
         """Whether an operation in a region is not needed."""
         return False
 
-    def instead(self, op: Operation, values: Mapping[SSAValue, SSAValue], at: Where) -> SSAValue | None:
+    def instead(self, op: Operation, values: Mapping[SSAValue, SSAValue], at: LanePoint) -> SSAValue | None:
         """Return the result of an operation in a region at a point, if it is not a copy of the op; else None."""
         return None
 
-    def load(self, tile: SSAValue, at: Where) -> SSAValue:
+    def load(self, tile: SSAValue, at: LanePoint) -> SSAValue:
         """Return the value of a tile at a point."""
         raise NotImplementedError
 
-    def memory_index(self, indices: Sequence[SSAValue], at: Where, layout: Layout) -> list[Num]:
+    def memory_index(self, indices: Sequence[SSAValue], at: LanePoint, layout: Layout) -> list[Num]:
         """Return the memref indices of a point, from the indices of the tile's first."""
         relative = at.coordinates(layout, self.e)
         return [self.e.add(i, c) for i, c in zip(indices, reversed(relative), strict=True)]
 
-    def in_box(self, op: StoreOp, at: Where, columns: bool) -> SSAValue | None:
+    def in_box(self, op: StoreOp, at: LanePoint, columns: bool) -> SSAValue | None:
         """Return the condition that a point is stored; None for always. Columns are compared only on request."""
         e, layout = self.e, layout_of(op.tile)
         x, y, *_ = at.coordinates(layout, e)
@@ -186,7 +186,7 @@ class Body:
             inside = e.both(inside, e.compare("slt", y, y1))
         return inside
 
-    def is_own(self, op: StoreOp, at: Where) -> SSAValue | None:
+    def is_own(self, op: StoreOp, at: LanePoint) -> SSAValue | None:
         """Return the condition that a border tile stores a column; None for always."""
         if op.first is None:
             return None

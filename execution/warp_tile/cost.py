@@ -15,7 +15,7 @@ from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import NotFusable, regions
 from tilefuse.dialects.img.attrs import Level, Memory
 from tilefuse.execution.border_share import interior_share
-from tilefuse.execution.candidate import Kind, Placement, Wishes
+from tilefuse.execution.candidate import Kind, Placement, SearchOptions
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
 from tilefuse.execution.read_again import from_memory
@@ -25,7 +25,7 @@ from tilefuse.execution.warp_tile.features import WarpFeatures, least_microsecon
 from tilefuse.execution.warp_tile.footprints import WORD_BYTES, Footprints, footprints, row_readers
 from tilefuse.execution.warp_tile.layout import (
     LANES,
-    Partition,
+    TilePartition,
     WarpLayout,
     lane_layout,
     planes,
@@ -80,21 +80,21 @@ ROLLED_COST = 0.04
 """Instructions more in a loop: counters, branches, moves."""
 
 
-def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[WarpCandidate]:
+def warp_candidates(facts: GroupFacts, machine: Machine, options: SearchOptions) -> Iterator[WarpCandidate]:
     """Return all warp-tile schedules worth comparing; none if the group cannot be warp-tiled.
 
-    Registers that schedules were found to need correct the estimates of those like them by as much. Not `thorough`: one
-    number of warps per block, and none that is surely dearer than one before.
+    Registers that the compiler reported for schedules correct the estimates of similar ones by the same factor. Not
+    `thorough`: one number of warps per block, without schedules that are surely more expensive than earlier ones.
     """
     model, members, output = facts.model, facts.members, facts.output
     if not machine.is_gpu or not facts.rank:
         return
-    box, thorough = facts.box, wishes.thorough
+    box, thorough = facts.box, options.thorough
     try:
         check_warp_group(model, members, facts.follow)
     except NotFusable:
         return
-    largest, ways = _largest_element(facts), _ways(facts, wishes)
+    largest, ways = _largest_element(facts), _ways(facts, options)
     least, deep = math.inf, planes(model, output, box)
     by_planes = math.prod(deep) < math.prod(box[2:])
     inner = [id for id in members if id != output]
@@ -106,7 +106,7 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
         for kept, exchanged, warps, pitches in ways if thorough else reversed(ways):
             places = _places(inner, exchanged)
             try:
-                first = lane_layout(model, members, kept, Partition(vector, max(warps), max(pitches)))
+                first = lane_layout(model, members, kept, TilePartition(vector, max(warps), max(pitches)))
             except NotFusable:
                 continue
             if by_planes and first.top + first.bottom < DEEP_HALO and len(members) <= LONG_GROUP:
@@ -123,14 +123,11 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
                     layouts.append((layout.of_size(number, pitch), counts))
                 except NotFusable:
                     continue
-            sources = variants[0][1].sources
-            prefetches = (
-                thorough and machine.kernels_overlap and any(model.nodes[s.producer].is_prefetchable for s in sources)
-            ) and not by_planes
+            prefetchable = any(model.nodes[s.producer].is_prefetchable for s in variants[0][1].sources)
+            prefetches = thorough and machine.kernels_overlap and prefetchable and not by_planes
             limit = CHAIN_LIMIT if len(members) > LONG_GROUP else REGISTER_LIMIT
-            of = _Estimates(
-                machine, box, deep, places, prefetches, interior_share(facts) if facts.far_boxes else 1.0, limit
-            )
+            interior = interior_share(facts) if facts.far_boxes else 1.0
+            of = _Estimates(machine, box, deep, places, prefetches, interior, limit)
             if not thorough:
                 taken = SEVERAL_STAGES if len(facts.stored) > 1 else 1.0
                 for at, counts in reversed(layouts):  # tall tiles first: they are mostly the cheaper ones
@@ -139,7 +136,7 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
                         yield best
                 continue
             found = [of.candidate(counts, at) for at, counts in layouts]
-            if wishes.needs and (more := _underestimate(found, wishes.needs)) > 1.0:
+            if options.needs and (more := _underestimate(found, options.needs)) > 1.0:
                 found = [of.candidate(counts, at, more) for at, counts in layouts]
             yield from (c for c in found if c is not None)
 
@@ -160,7 +157,7 @@ def _largest_element(facts: GroupFacts) -> int:
 _Way = tuple[Footprints, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 
-def _ways(facts: GroupFacts, wishes: Wishes) -> list[_Way]:
+def _ways(facts: GroupFacts, options: SearchOptions) -> list[_Way]:
     """Yield footprints, stages with exchanged rows, numbers of warps and of rows.
 
     With no such stages, and with all that can be.
@@ -169,9 +166,9 @@ def _ways(facts: GroupFacts, wishes: Wishes) -> list[_Way]:
     readers = tuple(row_readers(model, members))
     row = regions(model, members, output, [LANES, 1, *planes(model, output, facts.box)], facts.follow)
     ways: list[_Way] = []
-    if wishes.exchange is not True or not readers:
+    if options.exchange is not True or not readers:
         ways.append((footprints(model, members, row, LANES), (), BLOCK_WARPS, PITCHES))
-    if wishes.exchange is not False and readers:
+    if options.exchange is not False and readers:
         passing = footprints(model, members, row, LANES, readers)
         ways.append((passing, readers, EXCHANGE_WARPS, EXCHANGE_PITCHES))
     return ways

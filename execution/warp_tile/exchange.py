@@ -18,14 +18,14 @@ from tilefuse.dialects.warp import NeighboursOp
 from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.execution.warp_tile import pairs
 from tilefuse.execution.warp_tile.registers import Registers
-from tilefuse.execution.warp_tile.schedule import Loop, Stretch, layout_of
+from tilefuse.execution.warp_tile.schedule import Loop, StraightLine, layout_of
 from tilefuse.lowering.emit import SHARED, Emitter, Num
 
 
 class Exchange:
     """The double buffer of a body. Rounds of exchange alternate between the two: even rounds use the first."""
 
-    def __init__(self, items: Sequence[Stretch | Loop], e: Emitter):
+    def __init__(self, items: Sequence[StraightLine | Loop], e: Emitter):
         self.e = e
         need = [0, 0]
         for parity, bytes in _rounds(items, 0):
@@ -37,7 +37,7 @@ class Exchange:
         """Of both buffers together."""
         self.memory = e.alloca([self.bytes], i8, SHARED, "exchange") if self.bytes else None
 
-    def views(self, stretch: Stretch, first: Num) -> dict[NeighboursOp, SSAValue]:
+    def views(self, stretch: StraightLine, first: Num) -> dict[NeighboursOp, SSAValue]:
         """Return the views through which each exchanging operation sends; `first` is the number of the first round."""
         e = self.e
         found: dict[NeighboursOp, SSAValue] = {}
@@ -62,7 +62,7 @@ class Exchange:
         return self.e.mul(odd, self.start[1])
 
 
-def _rounds(items: Sequence[Stretch | Loop], first: int | None) -> Iterator[tuple[int | None, int]]:
+def _rounds(items: Sequence[StraightLine | Loop], first: int | None) -> Iterator[tuple[int | None, int]]:
     """Return (parity, bytes) of each round; parity None where a round may use either buffer."""
     for item in items:
         if isinstance(item, Loop):

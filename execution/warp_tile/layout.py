@@ -126,7 +126,7 @@ def planes(model: PipelineModel, output: int, box: Sequence[int]) -> list[int]:
     return [1 if fixed_span(model, output, d) is None else n for d, n in enumerate(box[2:], 2)]
 
 
-class Partition(NamedTuple):
+class TilePartition(NamedTuple):
     """Partition of a block's tile over its lanes and warps."""
 
     vector: int
@@ -143,7 +143,7 @@ def warp_layout(
     members: Sequence[int],
     region: Mapping[int, Region],
     width: int,
-    partition: Partition,
+    partition: TilePartition,
     exchanged: Collection[int] = (),
 ) -> WarpLayout:
     """Compute the layout of a group, given the members' regions for a tile of `width` columns.
@@ -153,7 +153,9 @@ def warp_layout(
     return lane_layout(model, members, footprints(model, members, region, width, exchanged), partition)
 
 
-def lane_layout(model: PipelineModel, members: Sequence[int], found: Footprints, partition: Partition) -> WarpLayout:
+def lane_layout(
+    model: PipelineModel, members: Sequence[int], found: Footprints, partition: TilePartition
+) -> WarpLayout:
     """Compute the layout of a group with known footprints. Raises NotFusable as `warp_layout` does."""
     vector, warps, pitch, height = partition
     stages = {id: h.of_any_vector() for id, h in found.stages.items()}
@@ -221,7 +223,7 @@ def group_layout(group: GroupOp, model: PipelineModel) -> WarpLayout:
             raise NotFusable(f"a warp tile has one plane of dimension {d}, which is not small, not {points}")
     exchanged = [id for id, s in ids.items() if s.place is not None and s.place.where[0] is Level.Block]
     region = regions(model, members, output, tile, follow)
-    layout = warp_layout(model, members, region, tile[0], Partition(vector, threads[1], height=tile[1]), exchanged)
+    layout = warp_layout(model, members, region, tile[0], TilePartition(vector, threads[1], height=tile[1]), exchanged)
     if tile[0] != layout.width:
         # a tile may leave no columns to shift by
         unshifted = layout.without_left_spill()

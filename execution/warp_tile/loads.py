@@ -13,7 +13,7 @@ from tilefuse.dialects.warp import LoadOp
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.dialects.warp.memory import can_cut
 from tilefuse.execution.warp_tile import pairs
-from tilefuse.execution.warp_tile.body import Where
+from tilefuse.execution.warp_tile.body import LanePoint
 from tilefuse.execution.warp_tile.pieces import MovedPieces, Pieces
 from tilefuse.execution.warp_tile.registers import Registers
 from tilefuse.execution.warp_tile.schedule import layout_of
@@ -75,25 +75,25 @@ class _Load:
 
     # --- rows
 
-    def _rows(self, emit: Callable[[Where], None]) -> None:
+    def _rows(self, emit: Callable[[LanePoint], None]) -> None:
         body, layout = self.body, self.layout
         with body.depths(layout) as deep, body.e.loop(layout.height, "r", unroll=True) as r:
             emit(body.here(0, body.e.add(r, layout.rows[0]), deep))
 
-    def _together(self, at: Where) -> None:
+    def _together(self, at: LanePoint) -> None:
         self.body.put_row(self._row(self._index(at)), self.op.tile, at, None)
 
-    def _elements(self, at: Where) -> None:
+    def _elements(self, at: LanePoint) -> None:
         self.body.put_points(
             self.op.tile, at.row, at.deep, lambda there: self.body.e.load(self.op.buffer, self._index(there))
         )
 
-    def _guarded(self, at: Where) -> None:
+    def _guarded(self, at: LanePoint) -> None:
         self.body.put_points(
             self.op.tile, at.row, at.deep, lambda there: self.body.run(self.op.points, there, self.layout)[0]
         )
 
-    def _index(self, at: Where) -> list[Num]:
+    def _index(self, at: LanePoint) -> list[Num]:
         return self.body.memory_index(self.op.indices, at, self.layout)
 
     def _row(self, index: Sequence[Num]) -> SSAValue:
@@ -147,7 +147,7 @@ class _Load:
         first = body.here(0, layout.rows[0], tuple(low for low, _ in layout.depth))
         before, after = self._place(first)[len(self.op.indices) :][:2]
 
-        def fill(at: Where, spread: Callable[[SSAValue], SSAValue]) -> None:
+        def fill(at: LanePoint, spread: Callable[[SSAValue], SSAValue]) -> None:
             waiting.put(spread(waiting.get(at)), at)
 
         def of_column(column: int) -> Callable[[SSAValue], SSAValue]:
@@ -166,16 +166,16 @@ class _Load:
             with e.when(e.either(before, after)):
                 self._rows(partial(fill, spread=of_either))
 
-    def _place(self, at: Where) -> Sequence[SSAValue]:
+    def _place(self, at: LanePoint) -> Sequence[SSAValue]:
         return self.body.run(self.op.rows, at, self.layout)
 
-    def _keep(self, at: Where) -> tuple[SSAValue, SSAValue] | None:
+    def _keep(self, at: LanePoint) -> tuple[SSAValue, SSAValue] | None:
         if self.op.replaces is None:
             return None
         place = self._place(at)
         return place[-2], place[-1]
 
-    def _moved(self, at: Where, *, together: bool) -> SSAValue:
+    def _moved(self, at: LanePoint, *, together: bool) -> SSAValue:
         """Load the row at the place that `rows` computes."""
         e = self.body.e
         *outer, first = self._place(at)[: len(self.op.indices)]
@@ -192,13 +192,13 @@ class _Waiting:
         self.body, self.layout = body, layout
         self.rows = body.e.alloca(layout.shape[:-1], row, PRIVATE, "rows")
 
-    def put(self, row: SSAValue, at: Where) -> None:
+    def put(self, row: SSAValue, at: LanePoint) -> None:
         """Keep a row until it is read."""
         self.body.e.store(row, self.rows, self._slot(at))
 
-    def get(self, at: Where) -> SSAValue:
+    def get(self, at: LanePoint) -> SSAValue:
         """Return a row in flight."""
         return self.body.e.load(self.rows, self._slot(at))
 
-    def _slot(self, at: Where) -> list[Num]:
+    def _slot(self, at: LanePoint) -> list[Num]:
         return self.body.register_index(self.layout, at)[:-1]

@@ -21,7 +21,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from tilefuse.dialects.warp import LoadOp, MapOp
 from tilefuse.dialects.warp.layout import Layout
-from tilefuse.execution.warp_tile.body import Where
+from tilefuse.execution.warp_tile.body import LanePoint
 from tilefuse.execution.warp_tile.repeats import outside_key
 from tilefuse.execution.warp_tile.schedule import is_tile_op
 from tilefuse.lowering.emit import SHARED, Emitter, Num
@@ -134,14 +134,14 @@ class Masks:
                 a = axis.layout
                 if axis.axis == _X:
                     with e.when(e.compare("eq", warp, 0)), e.loop(a.vector, "v", unroll=True) as v:
-                        where = Where(warp, lane, v, 0)
+                        where = LanePoint(warp, lane, v, 0)
                         e.store(self._word(axis, where), self._memory[key], [e.add(e.mul(lane, a.vector), v)])
                 else:
                     with e.when(e.compare("slt", lane, a.height) if a.height < a.lanes[0] else None):
-                        where = Where(warp, 0, 0, e.add(lane, a.rows[0]))
+                        where = LanePoint(warp, 0, 0, e.add(lane, a.rows[0]))
                         e.store(self._word(axis, where), self._memory[key], [warp, lane])
 
-    def _word(self, axis: _Axis, at: Where) -> SSAValue:
+    def _word(self, axis: _Axis, at: LanePoint) -> SSAValue:
         """Return a word of ones where the conditions hold at a point, else of zeros."""
         e = self.e
         inside: SSAValue | None = None
@@ -150,7 +150,7 @@ class Masks:
         assert inside is not None
         return e.op(arith.ExtSIOp(inside, i32))
 
-    def _computed(self, term: SSAValue, axis: _Axis, at: Where) -> SSAValue:
+    def _computed(self, term: SSAValue, axis: _Axis, at: LanePoint) -> SSAValue:
         if isinstance(term, BlockArgument):
             map_block = term.block
             if isinstance(map_block.parent_op(), MapOp):
@@ -162,7 +162,7 @@ class Masks:
         values = {v: self._computed(v, axis, at) for v in term.op.operands}
         return self.e.op(term.op.clone(values))
 
-    def applied(self, op: Operation, value: SSAValue, at: Where) -> SSAValue | None:
+    def applied(self, op: Operation, value: SSAValue, at: LanePoint) -> SSAValue | None:
         """Return the masked value of a select at a point; None if it has no mask, or the masks are not written yet."""
         keys = self._of.get(op)
         if keys is None or not self.ready:

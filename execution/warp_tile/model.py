@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tilefuse.analysis.machine import Machine
     from tilefuse.analysis.model import PipelineModel
     from tilefuse.dialects.img.ops import GroupOp, StageOp
-    from tilefuse.execution.candidate import Candidate, Wishes
+    from tilefuse.execution.candidate import Candidate, SearchOptions
     from tilefuse.execution.facts import GroupFacts
     from tilefuse.execution.plan import KernelPlan
 
@@ -46,10 +46,10 @@ class WarpTile(TiledModel):
             return str(error)
         return None
 
-    def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+    def candidates(self, facts: GroupFacts, machine: Machine, options: SearchOptions) -> Iterator[Candidate]:
         from tilefuse.execution.warp_tile.cost import warp_candidates
 
-        return warp_candidates(facts, machine, wishes)
+        return warp_candidates(facts, machine, options)
 
     def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> TileSchedule:
         """Complete a manual tile: size 0 is all points of the lanes or warps; exchanged stages get a place."""

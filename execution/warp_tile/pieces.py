@@ -17,7 +17,7 @@ from tilefuse.dialects.gpu_shuffle import ShuffleMode
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import LoadOp
 from tilefuse.execution.warp_tile import pairs
-from tilefuse.execution.warp_tile.body import Where
+from tilefuse.execution.warp_tile.body import LanePoint
 from tilefuse.execution.warp_tile.footprints import WORD_BYTES
 from tilefuse.execution.warp_tile.layout import columns_at_once
 from tilefuse.execution.warp_tile.registers import Registers
@@ -49,33 +49,33 @@ class Pieces:
     def _partial(self) -> str | None:
         return self.op.partial.data if self.op.partial is not None else None
 
-    def _slot(self, at: Where, number: int) -> list[Num]:
+    def _slot(self, at: LanePoint, number: int) -> list[Num]:
         return [*self.body.register_index(self.layout, at)[:-1], number]
 
-    def fetch(self, at: Where) -> None:
+    def fetch(self, at: LanePoint) -> None:
         """Load the pieces of a row."""
         self.load(self.first(*self.located(at)), [None] * self.count, at)
 
-    def row(self, at: Where) -> SSAValue:
+    def row(self, at: LanePoint) -> SSAValue:
         """Return the lane's columns of a row, extracted from its pieces."""
         e = self.e
         pieces = [e.load(self.waiting, self._slot(at, number)) for number in range(self.count)]
         words = [word for piece in pieces for word in words_of(e, piece, self.element)]
         return row_of_words(e, self.words(words, self.located(at)[1], self.offered(words, at)), self.element)
 
-    def offered(self, words: Sequence[SSAValue], at: Where) -> Sequence[SSAValue]:
+    def offered(self, words: Sequence[SSAValue], at: LanePoint) -> Sequence[SSAValue]:
         """Return the words of this lane that the adjacent lane needs: the last, or words of the first piece."""
         if self.partial == "left":
             return words[-1:]
         # of a pair never more than the first element
         return words[: self.piece // self.in_word if self.in_word > 1 else 1] if self.partial else []
 
-    def located(self, at: Where) -> tuple[list[Num], SSAValue]:
+    def located(self, at: LanePoint) -> tuple[list[Num], SSAValue]:
         """Return the memref indices of a point, and of a row start of equal alignment.
 
         The latter counts modulo a piece, and is the same for all lanes.
         """
-        like = Where(self.body.warp, 0, 0, like_row(self.e, at.row, self.piece), at.deep)
+        like = LanePoint(self.body.warp, 0, 0, like_row(self.e, at.row, self.piece), at.deep)
         index, first = (self.body.memory_index(self.op.indices, where, self.layout) for where in (at, like))
         return index, place_in_memory(self.e, self.op.buffer, first)
 
@@ -86,7 +86,7 @@ class Pieces:
         # the first pair begins in the lane's columns, not before them, where these come from the left
         return [*outer, self.e.add(column, before) if self.partial == "left" else self.e.sub(column, before)]
 
-    def load(self, first: Sequence[Num], conditions: Sequence[SSAValue | None], at: Where) -> None:
+    def load(self, first: Sequence[Num], conditions: Sequence[SSAValue | None], at: LanePoint) -> None:
         """Load the pieces of a row; zeros for pieces whose condition, if any, is false."""
         e, (*outer, column) = self.e, first
         for number, condition in enumerate(conditions):
@@ -129,11 +129,11 @@ class MovedPieces(Pieces):
         # what the next lane has loaded may be of another place; and shuffles in a branch are slow
         return None
 
-    def located(self, at: Where) -> tuple[list[Num], SSAValue]:
+    def located(self, at: LanePoint) -> tuple[list[Num], SSAValue]:
         index: list[Num] = [*self.body.run(self.op.rows, at, self.layout)[: len(self.op.indices)]]
         return index, place_in_memory(self.e, self.op.buffer, index)
 
-    def fetch(self, at: Where) -> None:
+    def fetch(self, at: LanePoint) -> None:
         """Load the pieces of a row, except a piece that is partly outside the buffer."""
         first = self.first(*self.located(at))
         self.load(first, [*[None] * (self.count - 1), self._inside(first)], at)
@@ -155,7 +155,7 @@ class MovedPieces(Pieces):
         e, (*outer, column) = self.e, self._last()
         return misalignment(e, place_in_memory(e, self.op.buffer, [*outer, e.add(column, 1)]), self.piece)
 
-    def may_reach_end(self, at: Where) -> SSAValue:
+    def may_reach_end(self, at: LanePoint) -> SSAValue:
         """Return whether the lane may need a piece that is partly outside the buffer, in rows up to this one."""
         e, (*_, row, column), (*_, bottom, right) = self.e, self.located(at)[0], self._last()
         beside = e.compare("sgt", e.add(column, self.count * self.piece - 1), right)
@@ -177,7 +177,7 @@ class MovedPieces(Pieces):
                 e.store(e.load(self.op.buffer, [*outer, column]), found, [number])
         return found
 
-    def put_end(self, end: SSAValue, at: Where) -> None:
+    def put_end(self, end: SSAValue, at: LanePoint) -> None:
         """Insert the values of `fetch_end` where a row has this piece."""
         e, slot = self.e, self._slot(at, self.count - 1)
         piece = pairs.together(e, [e.load(end, [v]) for v in range(self.piece)])

@@ -14,7 +14,7 @@ from tilefuse.dialects.gpu_shuffle import ShuffleMode
 from tilefuse.dialects.warp import AtOp, MapOp, NeighboursOp, StoreOp, WarpPrefetchOp, WarpYieldOp
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.execution.warp_tile import pairs
-from tilefuse.execution.warp_tile.body import Where
+from tilefuse.execution.warp_tile.body import LanePoint
 from tilefuse.execution.warp_tile.exchange import Exchange, receive_rows, send_rows
 from tilefuse.execution.warp_tile.layout import LANES
 from tilefuse.execution.warp_tile.loads import load_tile
@@ -22,7 +22,7 @@ from tilefuse.execution.warp_tile.masks import Masks
 from tilefuse.execution.warp_tile.pairs import PAIR
 from tilefuse.execution.warp_tile.prefetches import prefetch_lines
 from tilefuse.execution.warp_tile.registers import Registers
-from tilefuse.execution.warp_tile.schedule import Loop, Segment, Stretch, SweepStep, layout_of
+from tilefuse.execution.warp_tile.schedule import Loop, Segment, StraightLine, SweepStep, layout_of
 from tilefuse.execution.warp_tile.stores import store_row
 from tilefuse.execution.warp_tile.vector_roots import has_vector_roots
 from tilefuse.lowering.emit import PRIVATE, Num
@@ -54,9 +54,9 @@ class RegisterBody(Registers):
         self._emit(self.plan, 0)
         self.finish()
 
-    def _emit(self, items: Sequence[Stretch | Loop], exchanges: Num) -> None:
+    def _emit(self, items: Sequence[StraightLine | Loop], exchanges: Num) -> None:
         """Emit the segments; `exchanges` is the number of exchanges before."""
-        first = self.plan[0].parts[0] if isinstance(self.plan[0], Stretch) else None
+        first = self.plan[0].parts[0] if isinstance(self.plan[0], StraightLine) else None
         for item in items:
             if isinstance(item, Loop):
                 # rolled code is short code: the printed loop stays one
@@ -116,7 +116,7 @@ class RegisterBody(Registers):
     def skips(self, op: Operation) -> bool:
         return self.masks.ready and op in self.masks.unneeded
 
-    def instead(self, op: Operation, values: Mapping[SSAValue, SSAValue], at: Where) -> SSAValue | None:
+    def instead(self, op: Operation, values: Mapping[SSAValue, SSAValue], at: LanePoint) -> SSAValue | None:
         if not isinstance(op, arith.SelectOp):
             return None
         return self.masks.applied(op, values.get(op.lhs, op.lhs), at)
@@ -179,7 +179,7 @@ class RegisterBody(Registers):
                     for value, tile in zip(self.run(op.body.block, here, layout), op.tiles, strict=True):
                         self.put(value, tile, here)
 
-    def _read(self, op: AtOp, here: Where) -> tuple[SSAValue, Where]:
+    def _read(self, op: AtOp, here: LanePoint) -> tuple[SSAValue, LanePoint]:
         """Return the tile, and the place in it, that a packed body reads."""
         e, (dx, dy) = self.e, op.offsets
         deep: list[Num] = []
@@ -191,7 +191,7 @@ class RegisterBody(Registers):
             else:
                 assert isinstance(d, BlockArgument)
                 deep.append(here.deep[d.index - 2])
-        return op.tile, Where(here.warp, here.lane, e.add(here.column, dx), e.add(here.row, dy), tuple(deep))
+        return op.tile, LanePoint(here.warp, here.lane, e.add(here.column, dx), e.add(here.row, dy), tuple(deep))
 
     # --- neighbours
 

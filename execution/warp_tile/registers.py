@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from tilefuse.dialects.gpu_shuffle import ShuffleMode, ShuffleOp
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.execution.warp_tile import pairs
-from tilefuse.execution.warp_tile.body import Body, Where
+from tilefuse.execution.warp_tile.body import Body, LanePoint
 from tilefuse.execution.warp_tile.schedule import layout_of
 from tilefuse.lowering.emit import Num
 
@@ -32,7 +32,7 @@ class Registers(Body):
     masks_stores: bool
     """Whether stores are under masks, not in branches."""
 
-    def load(self, tile: SSAValue, at: Where) -> SSAValue:
+    def load(self, tile: SSAValue, at: LanePoint) -> SSAValue:
         array, layout = self.array(tile)
         if layout.packed == 1:
             return self.e.load(array, self.register_index(layout, at))
@@ -42,7 +42,7 @@ class Registers(Body):
         pair = self.load_pair(tile, at.moved(-half * layout.pair_stride, self.e), layout.pair_stride)
         return pairs.half_of(self.e, pair, half, tile.type.element)  # type: ignore[attr-defined]
 
-    def load_pair(self, tile: SSAValue, at: Where, stride: int) -> SSAValue:
+    def load_pair(self, tile: SSAValue, at: LanePoint, stride: int) -> SSAValue:
         """Return the values at a column and `stride` to its right, as a packed pair if the tile has it."""
         _, layout = self.array(tile)
         if layout.packed == 2:
@@ -51,23 +51,25 @@ class Registers(Body):
         low, high = (self.load(tile, at.moved(c, self.e)) for c in (0, stride))
         return pairs.pair_of(self.e, low, high)
 
-    def _pair(self, tile: SSAValue, at: Where) -> SSAValue:
+    def _pair(self, tile: SSAValue, at: LanePoint) -> SSAValue:
         """Return the points in a register."""
         array, layout = self.array(tile)
         return self.e.load(array, self.register_index(layout, at))
 
-    def register_index(self, layout: Layout, at: Where) -> list[Num]:
+    def register_index(self, layout: Layout, at: LanePoint) -> list[Num]:
         """Return the indices of a register in a tile's array."""
         e = self.e
         deep = [e.sub(c, low) for c, (low, _) in zip(at.deep, layout.depth, strict=True)]
         return [*reversed(deep), e.sub(at.row, layout.rows[0]), e.sub(at.column, layout.columns[0])]
 
-    def put(self, value: SSAValue, tile: SSAValue, at: Where) -> None:
+    def put(self, value: SSAValue, tile: SSAValue, at: LanePoint) -> None:
         """Keep a value, or a pair, in its register."""
         array, layout = self.array(tile)
         self.e.store(value, array, self.register_index(layout, at))
 
-    def put_points(self, tile: SSAValue, row: Num, deep: tuple[Num, ...], point: Callable[[Where], SSAValue]) -> None:
+    def put_points(
+        self, tile: SSAValue, row: Num, deep: tuple[Num, ...], point: Callable[[LanePoint], SSAValue]
+    ) -> None:
         """Keep a lane's own columns of a row, one by one."""
         e, layout = self.e, layout_of(tile)
         with self.starts(layout) as v:
@@ -91,7 +93,7 @@ class Registers(Body):
         ):
             yield e.add(e.mul(u, 2 * layout.pair_stride), v)
 
-    def put_row(self, row: SSAValue, tile: SSAValue, at: Where, keep: tuple[SSAValue, SSAValue] | None) -> None:
+    def put_row(self, row: SSAValue, tile: SSAValue, at: LanePoint, keep: tuple[SSAValue, SSAValue] | None) -> None:
         """Keep a lane's own columns of a row in memory format; `keep`: (condition, value where it fails)."""
         e, layout = self.e, layout_of(tile)
         element = tile.type.element  # type: ignore[attr-defined]
@@ -107,8 +109,8 @@ class Registers(Body):
                 value = e.select(keep[0], value, other)
             self.put(value, tile, self.here(v, at.row, at.deep))
 
-    def here(self, column: Num, row: Num, deep: tuple[Num, ...]) -> Where:
-        return Where(self.warp, self.lane, column, row, deep)
+    def here(self, column: Num, row: Num, deep: tuple[Num, ...]) -> LanePoint:
+        return LanePoint(self.warp, self.lane, column, row, deep)
 
     # --- between lanes
 

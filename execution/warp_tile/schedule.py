@@ -124,7 +124,7 @@ def segments(ops: Sequence[Operation]) -> list[Segment]:
 
 
 @dataclass
-class Stretch:
+class StraightLine:
     """Loop-free operations."""
 
     ops: list[Operation]
@@ -142,7 +142,7 @@ class Loop:
 
     op: scf.ForOp
     count: int
-    body: list[Stretch | Loop]
+    body: list[StraightLine | Loop]
 
     @property
     def rounds(self) -> int:
@@ -158,7 +158,7 @@ class Loop:
         return list(zip(self.op.iter_args, block.args[1:], last.operands, self.op.results, strict=True))
 
 
-def rounds_of(items: Sequence[Stretch | Loop]) -> int:
+def rounds_of(items: Sequence[StraightLine | Loop]) -> int:
     """Count all row exchanges."""
     return sum(i.rounds * (i.count if isinstance(i, Loop) else 1) for i in items)
 
@@ -170,14 +170,14 @@ def is_tile_op(op: Operation) -> bool:
     return op.dialect_name() == "warp"
 
 
-def plan(ops: Sequence[Operation]) -> list[Stretch | Loop]:
+def plan(ops: Sequence[Operation]) -> list[StraightLine | Loop]:
     """Split into stretches and loops, in order. PipelineError for a loop not from 0 by 1 to a constant."""
-    found: list[Stretch | Loop] = []
+    found: list[StraightLine | Loop] = []
     waiting: list[Operation] = []
 
     def end() -> None:
         if waiting:
-            found.append(Stretch(list(waiting), segments(waiting)))
+            found.append(StraightLine(list(waiting), segments(waiting)))
             waiting.clear()
 
     for op in ops:

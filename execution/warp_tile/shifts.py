@@ -21,7 +21,7 @@ from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import StoreOp
 from tilefuse.dialects.warp.memory import can_cut
 from tilefuse.execution.warp_tile import pairs
-from tilefuse.execution.warp_tile.body import Where
+from tilefuse.execution.warp_tile.body import LanePoint
 from tilefuse.execution.warp_tile.layout import stored_at_once
 from tilefuse.execution.warp_tile.pieces import (
     bits_of,
@@ -104,7 +104,7 @@ def _pieces_of(
     e, layout = body.e, layout_of(op.tile)
     element = op.tile.type.element  # type: ignore[attr-defined]
     like = like_row(e, row, piece)
-    place = place_in_memory(e, op.buffer, body.memory_index(op.indices, Where(body.warp, 0, 0, like, deep), layout))
+    place = place_in_memory(e, op.buffer, body.memory_index(op.indices, LanePoint(body.warp, 0, 0, like, deep), layout))
     shift = misalignment(e, place, piece)
     if can_cut(element, layout.vector):
         words, each = words_of(e, body.row(op.tile, row, deep), element), in_word(element)

@@ -9,7 +9,7 @@ from tilefuse.analysis.regions import NotFusable, follow_chain, regions
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.base import Spill
 from tilefuse.execution.warp_tile.attribute import WarpSchedule
-from tilefuse.execution.warp_tile.layout import LANES, Partition, group_layout, warp_layout
+from tilefuse.execution.warp_tile.layout import LANES, TilePartition, group_layout, warp_layout
 
 
 def fewer_blocks(group: GroupOp, spill: Spill) -> WarpSchedule | None:
@@ -38,7 +38,7 @@ def smaller(group: GroupOp, model: PipelineModel) -> WarpSchedule | None:
         try:
             follow = follow_chain(model, ids, output)
             region = regions(model, ids, output, [width, *schedule.tile_sizes[1:]], follow)
-            layout = warp_layout(model, ids, region, width, Partition(vector, old.warps, max(1, pitch)), exchanged)
+            layout = warp_layout(model, ids, region, width, TilePartition(vector, old.warps, max(1, pitch)), exchanged)
         except NotFusable:
             layout = None
         if pitch and layout is not None:

@@ -14,7 +14,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilefuse.dialects.warp import MapOp, NeighboursOp
 from tilefuse.dialects.warp.layout import Layout
-from tilefuse.execution.warp_tile.schedule import Loop, Stretch, layout_of, unwidened
+from tilefuse.execution.warp_tile.schedule import Loop, StraightLine, layout_of, unwidened
 
 
 @dataclass
@@ -34,10 +34,10 @@ class Storage:
             at = other
         return at
 
-    def add(self, items: Sequence[Stretch | Loop]) -> None:
+    def add(self, items: Sequence[StraightLine | Loop]) -> None:
         """Assign arrays to all tiles of a body."""
         for item in items:
-            if isinstance(item, Stretch):
+            if isinstance(item, StraightLine):
                 for op in item.ops:
                     for tile in op.results:
                         self._hold(tile)
@@ -74,7 +74,7 @@ class Storage:
             self.spans[b] = _union(self.spans[b], old)
 
     @staticmethod
-    def _only_for(init: SSAValue, loop: Loop, items: Sequence[Stretch | Loop]) -> bool:
+    def _only_for(init: SSAValue, loop: Loop, items: Sequence[StraightLine | Loop]) -> bool:
         """Whether a loop's initial tile has its last read there, and is the initial value once."""
         ops = _ops(items)
         at = unwidened(init)
@@ -113,7 +113,7 @@ def _union(a: Layout, b: Layout) -> Layout:
     )
 
 
-def _ops(items: Sequence[Stretch | Loop]) -> dict[Operation, int]:
+def _ops(items: Sequence[StraightLine | Loop]) -> dict[Operation, int]:
     """Return the position of each operation of a body."""
     flat = [op for i in items for op in ([i.op] if isinstance(i, Loop) else i.ops)]
     return {op: n for n, op in enumerate(flat)}

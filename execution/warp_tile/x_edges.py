@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from tilefuse.dialects.warp import LoadOp
-from tilefuse.execution.warp_tile.body import Where
+from tilefuse.execution.warp_tile.body import LanePoint
 from tilefuse.execution.warp_tile.layout import columns_at_once
 from tilefuse.execution.warp_tile.pieces import Pieces
 from tilefuse.execution.warp_tile.registers import Registers
@@ -44,14 +44,14 @@ class XEdgePieces(Pieces):
         last, moved = self.layout.vector - 1, self.further
         return moved if self.partial == "left" else 0, last - moved if self.partial == "right" else last
 
-    def column(self, at: Where) -> tuple[SSAValue, SSAValue, SSAValue]:
+    def column(self, at: LanePoint) -> tuple[SSAValue, SSAValue, SSAValue]:
         """Return a lane's first column from the operation's `rows`; whether the lane is before or after the box."""
         e, first = self.e, self.body.here(0, self.layout.rows[0], at.deep)
         column = self.body.run(self.op.rows, first, self.layout)[len(self.op.indices) - 1]
         unmoved = self.body.memory_index(self.op.indices, at, self.layout)[-1]
         return column, e.compare("slt", unmoved, column), e.compare("sgt", unmoved, column)
 
-    def located(self, at: Where) -> tuple[list[Num], SSAValue]:
+    def located(self, at: LanePoint) -> tuple[list[Num], SSAValue]:
         e, (begin, before, behind) = self.e, self.column(at)
         column: Num = begin
         if self.partial == "right":
@@ -61,7 +61,7 @@ class XEdgePieces(Pieces):
         index, place = super().located(at)
         return [*index[:-1], column], place
 
-    def offered(self, words: Sequence[SSAValue], at: Where) -> Sequence[SSAValue]:
+    def offered(self, words: Sequence[SSAValue], at: LanePoint) -> Sequence[SSAValue]:
         offered = super().offered(words, at)
         if not self.op.fills:
             return offered

@@ -46,7 +46,7 @@ class _KeptOutputs(NamedTuple):
         return references(self.arrays) == self.references
 
 
-class KeptOutputs:
+class OutputPool:
     """Outputs of the latest two calls that made any, up to 16 MiB each: a loop's user holds the outputs of one.
 
     They are given to a like call on the same stream, whose kernels run after all that used them there: as if they had

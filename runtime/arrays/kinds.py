@@ -52,7 +52,7 @@ class ArrayKind(Protocol):
     def view(self, array: Any, what: str) -> ArrayView:
         """View the memory of `array`. Raises CallTypeError, which names it `what`, if its memory is not usable."""
 
-    def glance(self, array: Any) -> tuple[int, Hashable] | None:
+    def describe(self, array: Any) -> tuple[int, Hashable] | None:
         """Return an array's address and the other facts of `view`; None if it must be viewed each time."""
 
     def address(self, array: Any) -> int:
@@ -101,7 +101,7 @@ class NumpyKind:
         dtype = dtype_name(array.dtype)
         return ArrayView(pointer, array.shape, array.strides, dtype, CPU, array.flags.writeable, self, array)
 
-    def glance(self, array: Any) -> tuple[int, Hashable] | None:
+    def describe(self, array: Any) -> tuple[int, Hashable] | None:
         if type(array) is not np.ndarray:
             return None
         layout = (array.shape, array.strides, array.dtype, array.flags.writeable)
@@ -136,7 +136,7 @@ class CupyKind:
         dtype = dtype_name(array.dtype)
         return ArrayView(data.ptr, array.shape, array.strides, dtype, device, True, self, array)
 
-    def glance(self, array: Any) -> tuple[int, Hashable] | None:
+    def describe(self, array: Any) -> tuple[int, Hashable] | None:
         data = array.data
         return data.ptr, (array.shape, array.strides, array.dtype, data.device_id)
 
@@ -192,7 +192,7 @@ class TorchKind:
         shape, dtype = tuple(array.shape), dtype_name(array.dtype)
         return ArrayView(array.data_ptr(), shape, strides, dtype, device, True, self, array)
 
-    def glance(self, array: Any) -> tuple[int, Hashable] | None:
+    def describe(self, array: Any) -> tuple[int, Hashable] | None:
         if array.requires_grad or array.is_neg() or array.layout is not _strided():
             return None
         return array.data_ptr(), (array.shape, array.stride(), array.dtype, array.device)
@@ -242,7 +242,7 @@ class CudaInterfaceKind(CupyKind):
         found = super().view(cupy.asarray(array), what)
         return found._replace(writable=writable, owner=(array, found.owner))
 
-    def glance(self, array: Any) -> tuple[int, Hashable] | None:
+    def describe(self, array: Any) -> tuple[int, Hashable] | None:
         return None
 
 
@@ -265,7 +265,7 @@ class DLPackKind:
             raise CallTypeError(f"{what} lies on a device that is neither CPU nor CUDA (DLPack type {code})")
         return inner._replace(kind=self, owner=(array, inner.owner))
 
-    def glance(self, array: Any) -> tuple[int, Hashable] | None:
+    def describe(self, array: Any) -> tuple[int, Hashable] | None:
         return None
 
     def empty(self, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any) -> Any:
@@ -315,12 +315,12 @@ def _find_kind(array: Any, what: str) -> ArrayKind:
     )
 
 
-def glance(arrays: Sequence[Any]) -> list[tuple[ArrayKind, int, Hashable]] | None:
+def describe(arrays: Sequence[Any]) -> list[tuple[ArrayKind, int, Hashable]] | None:
     """Return each array's library, address and other facts; None if one must be viewed each time."""
     found = []
     for array in arrays:
         kind = _KINDS.get(type(array))
-        seen = None if kind is None else kind.glance(array)
+        seen = None if kind is None else kind.describe(array)
         if kind is None or seen is None:
             return None
         found.append((kind, *seen))

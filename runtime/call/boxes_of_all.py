@@ -18,7 +18,7 @@ MOST_IDLE = 8
 FEW_POINTS = 1 << 20
 
 
-class FarApart(CallError):
+class SparseBoxesError(CallError):
     """Error: the boxes of a kernel's stored functions are so far apart that nearly all of its tiles would be empty."""
 
 
@@ -42,7 +42,7 @@ def boxes_of_all(group: GroupOp, model: PipelineModel, needed: Mapping[SSAValue,
 
 
 def check_spread(group: GroupOp, model: PipelineModel, needed: Mapping[SSAValue, Box]) -> None:
-    """Raise FarApart for a group whose tiles would cover many points and store few.
+    """Raise SparseBoxesError for a group whose tiles would cover many points and store few.
 
     `needed`: the boxes of all its functions.
     """
@@ -54,7 +54,7 @@ def check_spread(group: GroupOp, model: PipelineModel, needed: Mapping[SSAValue,
     stored_points = sum(prod(n for _, n in boxes[s.first]) for s in stored)
     if covered > max(FEW_POINTS, MOST_IDLE * stored_points):
         names = ", ".join(f"'{s.stage.sym_name.data}'" for s in stored)
-        raise FarApart(
+        raise SparseBoxesError(
             f"{names} are stored by one kernel, group '{group.sym_name.data}', and in this call their boxes lie so far "
             f"apart that its tiles would go over {covered} points to store {stored_points}; ask for them in calls of "
             "their own, or group the stages apart"

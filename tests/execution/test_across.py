@@ -7,7 +7,7 @@ from tilefuse.analysis.model import extract
 from tilefuse.dialects.img.ops import PipelineOp
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.execution.across import ACROSS_LOAD, is_across
-from tilefuse.execution.candidate import Wishes
+from tilefuse.execution.candidate import SearchOptions
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.search import schedules
 
@@ -42,7 +42,9 @@ def test_neighbours_in_different_rows(second, across):
 @pytest.mark.parametrize("shape", ["warp_tile", "block_tile"])
 def test_a_load_across_rows_takes_longer(shape):
     # either is a load of its own, which no tile holds
-    across, along = (schedules(facts(second), machine("h200"), Wishes(shape)) for second in ("%y, %x", "%x, %y mod 2"))
+    across, along = (
+        schedules(facts(second), machine("h200"), SearchOptions(shape)) for second in ("%y, %x", "%x, %y mod 2")
+    )
     found = {(c.tile, c.threads, c.vector): c.features.instructions for c in along}
     compared = 0
     for c in across:
@@ -58,6 +60,8 @@ def test_a_load_across_rows_takes_longer(shape):
 
 def test_an_input_that_is_loaded_into_tiles_is_read_across_all_the_same():
     def instructions(second: str) -> float:
-        return min(c.features.instructions for c in schedules(facts(second), machine("h200"), Wishes("warp_tile")))
+        return min(
+            c.features.instructions for c in schedules(facts(second), machine("h200"), SearchOptions("warp_tile"))
+        )
 
     assert instructions("%y, %x") > instructions("%x, %y") + ACROSS_LOAD

@@ -16,7 +16,7 @@ from tilefuse.analysis.machine import machine
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution import registry
-from tilefuse.execution.candidate import Wishes
+from tilefuse.execution.candidate import SearchOptions
 from tilefuse.execution.search import schedules
 from tilefuse.passes.pipeline import run_passes, standard_passes
 from tilefuse.passes.tile import CANDIDATES, Tile
@@ -49,7 +49,9 @@ def test_it_is_compared_with_the_others(announced):
     facts = grouped(Subject("blur_f32").module(), "h200").facts((1536, 2560))
     assert registry.names()[-1] == "point_per_thread"
     assert {c.shape for c in schedules(facts, machine("h200"))} == {"warp_tile", "block_tile", "point_per_thread"}
-    assert {c.shape for c in schedules(facts, machine("h200"), Wishes("point_per_thread"))} == {"point_per_thread"}
+    assert {c.shape for c in schedules(facts, machine("h200"), SearchOptions("point_per_thread"))} == {
+        "point_per_thread"
+    }
 
 
 def _scheduled(module):

@@ -106,7 +106,7 @@ class Totals(TiledModel):
     def legal(self, facts):
         return None
 
-    def candidates(self, facts, machine, wishes):
+    def candidates(self, facts, machine, options):
         return iter(())
 
     def code(self, group, model, *, warps):

@@ -4,7 +4,7 @@ import tilefuse as hl
 from tilefuse.analysis.machine import machine
 from tilefuse.analysis.model import extract
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
-from tilefuse.execution.candidate import Wishes
+from tilefuse.execution.candidate import SearchOptions
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.search import schedules
 from tilefuse.passes.pipeline import run_passes, standard_passes
@@ -21,7 +21,7 @@ def candidates(element):
     (pipeline,) = (op for op in module.body.block.ops if isinstance(op, PipelineOp))
     (group,) = (op for op in pipeline.body.block.ops if isinstance(op, GroupOp))
     facts = GroupFacts.of(group, extract(pipeline, EXTENT), EXTENT)
-    return list(schedules(facts, machine("h200"), Wishes("warp_tile")))
+    return list(schedules(facts, machine("h200"), SearchOptions("warp_tile")))
 
 
 def test_rows_of_all_functions_count():

@@ -6,7 +6,7 @@ import tilefuse as hl
 from tilefuse.analysis.machine import machine
 from tilefuse.analysis.model import extract
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
-from tilefuse.execution.candidate import Wishes
+from tilefuse.execution.candidate import SearchOptions
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.read_again import from_memory
 from tilefuse.execution.search import schedules
@@ -37,7 +37,7 @@ def best(box, shape):
     (pipeline,) = (op for op in module.body.block.ops if isinstance(op, PipelineOp))
     group = [op for op in pipeline.body.block.ops if isinstance(op, GroupOp)][-1]
     facts = GroupFacts.of(group, extract(pipeline, EXTENT), EXTENT)
-    return min(schedules(facts, machine("h200"), Wishes(shape)), key=lambda c: c.microseconds)
+    return min(schedules(facts, machine("h200"), SearchOptions(shape)), key=lambda c: c.microseconds)
 
 
 @pytest.mark.parametrize("shape", ["warp_tile", "block_tile"])

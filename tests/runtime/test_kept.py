@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tilefuse.runtime.arrays.kept import KeptOutputs
+from tilefuse.runtime.arrays.kept import OutputPool
 
 
 class Memory:
@@ -43,31 +43,31 @@ def called(kept, *, call=CALL, stream=0, outputs=1, shape=(4, 8)):
 
 
 def test_dropped_outputs_come_again():
-    kept = KeptOutputs()
+    kept = OutputPool()
     first = [id(a) for a in called(kept, outputs=2)]
     for _ in range(3):
         assert [id(a) for a in called(kept, outputs=2)] == first
 
 
 def test_an_output_that_is_held_does_not():
-    kept = KeptOutputs()
+    kept = OutputPool()
     (first,) = called(kept)
     held = [first]
     for _ in range(5):
         held += called(kept)
     assert len({id(a) for a in held}) == len(held)
-    both = called(KeptOutputs(), outputs=2)
+    both = called(OutputPool(), outputs=2)
     assert both[0] is not both[1]
 
 
 def test_one_of_several_that_is_held_keeps_all():
-    kept = KeptOutputs()
+    kept = OutputPool()
     first = called(kept, outputs=2)[1]
     assert first not in called(kept, outputs=2)
 
 
 def test_outputs_that_are_not_handed_out_yet_are_held():
-    kept = KeptOutputs()
+    kept = OutputPool()
     made = [Array()]
     kept.keep(CALL, 0, made, [0])
     assert kept.take(CALL, 0) is None  # another thread's call
@@ -79,7 +79,7 @@ def test_outputs_that_are_not_handed_out_yet_are_held():
 
 
 def test_in_a_loop_two_take_turns():
-    kept = KeptOutputs()
+    kept = OutputPool()
     seen = []
     result = None
     for _ in range(6):
@@ -101,7 +101,7 @@ def test_in_a_loop_two_take_turns():
     ],
 )
 def test_what_refers_to_an_output(hold):
-    kept = KeptOutputs()
+    kept = OutputPool()
     (first,) = called(kept)
     number, held = id(first), hold(first)
     del first
@@ -111,7 +111,7 @@ def test_what_refers_to_an_output(hold):
 
 
 def test_other_calls_and_streams_get_others():
-    kept = KeptOutputs()
+    kept = OutputPool()
     number = id(called(kept)[0])
     assert id(called(kept, stream=7)[0]) != number
     assert id(called(kept)[0]) == number
@@ -119,19 +119,19 @@ def test_other_calls_and_streams_get_others():
 
 
 def test_streams_of_threads_share_a_handle():
-    kept = KeptOutputs()
+    kept = OutputPool()
     called(kept, stream=2)
     assert kept.take(CALL, 2) is None
 
 
 def test_large_outputs_are_not_kept():
-    kept = KeptOutputs()
+    kept = OutputPool()
     called(kept, shape=(4096, 4097))
     assert kept.take(CALL, 0) is None
 
 
 def test_threads_get_different_outputs():
-    kept = KeptOutputs()
+    kept = OutputPool()
     called(kept)
     with ThreadPoolExecutor(8) as pool:
         for _ in range(50):
@@ -146,13 +146,13 @@ def test_without_counted_references_nothing_is_kept(lacks, monkeypatch):
         monkeypatch.delattr(sys, "getrefcount")
     else:
         monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
-    kept = KeptOutputs()
+    kept = OutputPool()
     called(kept)
     assert kept.take(CALL, 0) is None
 
 
 def test_what_is_kept_no_longer_is_freed_after_the_lock_is_released():
-    kept, found = KeptOutputs(), []
+    kept, found = OutputPool(), []
 
     class Last(Memory):
         def __del__(self):
@@ -169,7 +169,7 @@ def test_what_is_kept_no_longer_is_freed_after_the_lock_is_released():
 
 
 def test_a_call_within_a_call_makes_its_own():
-    kept = KeptOutputs()
+    kept = OutputPool()
     called(kept)
     with kept._lock:  # as when the collector runs a finalizer in the midst of either
         assert kept.take(CALL, 0) is None

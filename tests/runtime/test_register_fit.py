@@ -21,8 +21,8 @@ from tilefuse.lowering.abi import groups_of
 from tilefuse.passes import fit_registers, tile
 from tilefuse.passes import pipeline as pipeline_passes
 from tilefuse.passes.merge_versions import MergeVersions
+from tilefuse.passes.parallel_compilation import ParallelCompilation
 from tilefuse.passes.pipeline import new_context, run_passes, standard_passes
-from tilefuse.passes.side_by_side import SideBySide
 from tilefuse.passes.tile import REGISTER_NEEDS, Tile, add_register_need
 from tilefuse.runtime.compile.backend import Backend
 from tilefuse.runtime.compile.compiled import Compiled, Settings
@@ -327,7 +327,7 @@ def test_kernels_that_are_compiled_again_come_first():
         assert may_go_on.wait(60)
 
     with ThreadPoolExecutor(1) as pool:
-        side = SideBySide(compile, pool)
+        side = ParallelCompilation(compile, pool)
         side.start("first", "")
         assert begun.wait(60)
         for name, again in (("second", False), ("third", False), ("again", True)):

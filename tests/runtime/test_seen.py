@@ -9,7 +9,7 @@ from runtime_pipelines import SCALED, TWO_OUTPUTS, blur, blurred_edges
 from tilefuse.runtime import program as program_module
 from tilefuse.runtime.call.binding import span
 from tilefuse.runtime.errors import CallError, CallTypeError
-from tilefuse.runtime.launch.seen import SeenCall
+from tilefuse.runtime.launch.call_cache import CachedCall
 from tilefuse.runtime.program import compile_pipeline
 
 RNG = np.random.default_rng(5)
@@ -200,6 +200,6 @@ def test_what_shares_memory_may_overlap(first, second):
 
     a, b = cut(*first), cut(*second)
     seen_views = [program_module.view(x, "array") for x in (a, b)]
-    call = SeenCall(None, None, None, None, (), tuple(span(v, 1) for v in seen_views), 1)
+    call = CachedCall(None, None, None, None, (), tuple(span(v, 1) for v in seen_views), 1)
     if np.shares_memory(a, b):
         assert call.may_overlap([v.pointer for v in seen_views])

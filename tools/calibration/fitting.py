@@ -14,13 +14,13 @@ import numpy as np
 
 from tilefuse.analysis.calibration import REGISTER_CONSTANTS, Calibration
 from tilefuse.analysis.machine import Machine
-from tilefuse.execution.candidate import Wishes
+from tilefuse.execution.candidate import SearchOptions
 from tilefuse.execution.features import predict
 from tilefuse.execution.search import schedules
 from tilefuse.execution.warp_tile.features import WarpFeatures
 from tilefuse.tools.calibration.drawn import CALIBRATED_KINDS, kind_of
 from tilefuse.tools.calibration.measuring import EXTENTS
-from tilefuse.tools.calibration.pipelines import PIPELINES, Grouped, Subject, grouped
+from tilefuse.tools.calibration.pipelines import PIPELINES, GroupedPipeline, Subject, grouped
 
 FITTED = tuple(f.name for f in dataclasses.fields(Calibration) if f.name not in REGISTER_CONSTANTS)
 """Constants of time. The others would have to be fitted to the compiler's report."""
@@ -45,7 +45,7 @@ class Example:
     """A one-kernel pipeline, and its measured microseconds per size of EXTENTS."""
 
     name: str
-    grouped: Grouped
+    grouped: GroupedPipeline
     measured: Mapping[Key, Sequence[float]]
 
 
@@ -104,7 +104,7 @@ def timed(examples: Sequence[Example], on: Machine) -> list[Timed]:
     for e in examples:
         for i, size in enumerate(EXTENTS):
             best = min(us[i] for us in e.measured.values())
-            for c in schedules(e.grouped.facts(size), on, Wishes(CALIBRATED_KINDS[1])):
+            for c in schedules(e.grouped.facts(size), on, SearchOptions(CALIBRATED_KINDS[1])):
                 us = e.measured.get((kind_of(c), c.tile, c.threads, c.vector))
                 if us is not None:
                     assert isinstance(c.features, WarpFeatures)

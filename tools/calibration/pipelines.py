@@ -72,7 +72,7 @@ class Subject:
 
 
 @dataclass
-class Grouped:
+class GroupedPipeline:
     """A one-kernel pipeline, as the schedule search sees it."""
 
     model: PipelineModel
@@ -84,7 +84,7 @@ class Grouped:
         return GroupFacts(self.model, self.members, self.output, extent)
 
 
-def grouped(module: ModuleOp, target: str) -> Grouped | None:
+def grouped(module: ModuleOp, target: str) -> GroupedPipeline | None:
     """Return the pipeline after `group-stages`, for usual array layouts; None if it has several kernels."""
     pipeline = find_pipeline(module)
     give_outputs_stages(pipeline)
@@ -98,4 +98,4 @@ def grouped(module: ModuleOp, target: str) -> Grouped | None:
         return None
     model = extract(found)
     members = [model.node_of[s.funcs[0]] for s in groups[0].stages]
-    return Grouped(model, members, model.node_of[groups[0].anchor.funcs[0]])
+    return GroupedPipeline(model, members, model.node_of[groups[0].anchor.funcs[0]])

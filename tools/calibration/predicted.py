@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from tilefuse.analysis.machine import machine
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
-from tilefuse.execution.candidate import Candidate, Wishes
+from tilefuse.execution.candidate import Candidate, SearchOptions
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.search import schedules
 from tilefuse.execution.tile_schedule import TileSchedule
@@ -48,7 +48,7 @@ class Predict(ModulePass):
         assert isinstance(given, TileSchedule)
         kind = CALIBRATED_KINDS[0] if given.model == CALIBRATED_KINDS[0] else CALIBRATED_KINDS[1 + exchanges(group)]
         wanted = (kind, given.tile_sizes, given.thread_counts, given.vector_width)
-        for c in schedules(facts, on, Wishes(needs=register_needs(group))):
+        for c in schedules(facts, on, SearchOptions(needs=register_needs(group))):
             if (kind_of(c), c.tile, c.threads, c.vector) == wanted:
                 return c
         raise ValueError(f"group '{group.sym_name.data}': the search does not know {given}")

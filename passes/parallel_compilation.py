@@ -15,7 +15,7 @@ T = TypeVar("T")
 """Report of a compiler on a kernel."""
 
 
-class OneByOne(Generic[T]):
+class SerialCompilation(Generic[T]):
     """Compile kernels in the calling thread: on one core, importing threads would only cost 10 ms."""
 
     def __init__(self, compile: Callable[[str, str], T]):
@@ -32,7 +32,7 @@ class OneByOne(Generic[T]):
         return [(name, self._compile(name, text))]
 
 
-class SideBySide(Generic[T]):
+class ParallelCompilation(Generic[T]):
     """Compile kernels in as many threads as cores, recompilations first, since they may cause further compilations."""
 
     def __init__(self, compile: Callable[[str, str], T], pool: ThreadPoolExecutor):
@@ -64,16 +64,18 @@ class SideBySide(Generic[T]):
 
 
 @contextmanager
-def side_by_side(compile: Callable[[str, str], T], kernels: int) -> Iterator[OneByOne[T] | SideBySide[T]]:
+def parallel_executor(
+    compile: Callable[[str, str], T], kernels: int
+) -> Iterator[SerialCompilation[T] | ParallelCompilation[T]]:
     """Return an executor that compiles up to `most` kernels at once."""
     if kernels == 1:
-        yield OneByOne(compile)
+        yield SerialCompilation(compile)
         return
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(_cores()) as pool:
         try:
-            yield SideBySide(compile, pool)
+            yield ParallelCompilation(compile, pool)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

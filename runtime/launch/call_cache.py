@@ -6,7 +6,7 @@ import threading
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tilefuse.runtime.arrays.kinds import ArrayKind, Device, glance, new_array
+from tilefuse.runtime.arrays.kinds import ArrayKind, Device, describe, new_array
 from tilefuse.runtime.arrays.layouts import ALIGNMENT
 from tilefuse.runtime.call.scalars import Scalar, distinct
 from tilefuse.runtime.launch.prepared import Prepared
@@ -15,7 +15,7 @@ SEVERAL_OUTPUTS = (tuple, list)
 """Types of `out=` for several outputs. (A union of types is made anew each time.)"""
 
 
-class SeenCall(NamedTuple):
+class CachedCall(NamedTuple):
     """Facts shared by all calls with arrays of one library, shape, stride and alignment."""
 
     prepared: Prepared
@@ -57,7 +57,7 @@ class SeenCall(NamedTuple):
         return arrays, pointers
 
 
-class Glance:
+class CallDescription:
     """A call's arrays as their libraries describe them, and the matching earlier call, if any."""
 
     __slots__ = ("decisive", "facts", "key", "may_overlap", "pointers", "seen")
@@ -66,54 +66,54 @@ class Glance:
         self,
         facts: list[tuple[ArrayKind, int, Hashable]],
         decisive: tuple[Hashable, ...],
-        calls: Mapping[Hashable, SeenCall],
+        calls: Mapping[Hashable, CachedCall],
     ):
         self.facts = facts
         self.decisive = decisive
         self.pointers = [pointer for _, pointer, _ in facts]
-        """Of the inputs and given outputs."""
+        """Addresses of the inputs and given outputs."""
         self.key = (tuple([(kind, pointer % ALIGNMENT, rest) for kind, pointer, rest in facts]), decisive)
         self.seen = calls.get(self.key)
         self.may_overlap = self.seen is not None and self.seen.may_overlap(self.pointers)
 
 
-class SeenCalls:
-    """The calls that a program has seen, up to `most` kinds; the oldest are dropped first.
+class CallCache:
+    """Cache of the calls of a program, up to `most` kinds; the oldest are dropped first.
 
-    `outputs`: how many there are. `decisive`: the parameters that decide sizes.
+    `outputs`: number of outputs. `decisive`: names of the parameters that determine sizes.
     """
 
     def __init__(self, outputs: int, decisive: Iterable[str], most: int):
-        self.calls: dict[Hashable, SeenCall] = {}
+        self.calls: dict[Hashable, CachedCall] = {}
         self._outputs = outputs
         self._decisive = tuple(decisive)
         self._most = most
-        self._latest: Glance | None = None
+        self._latest: CallDescription | None = None
         self._lock = threading.Lock()
 
-    def glance(self, inputs: Sequence[Any], out: Any, params: Mapping[str, Scalar]) -> Glance | None:
+    def describe(self, inputs: Sequence[Any], out: Any, params: Mapping[str, Scalar]) -> CallDescription | None:
         """Describe a call's arrays; None if one must be viewed each time, or outputs are given by name or in part.
 
-        The latest one again, if nothing has changed: to make a key and to find it takes a microsecond.
+        Returns the latest description if no fact has changed: making a key and looking it up takes a microsecond.
         """
         if out is not None:
             outs = out if isinstance(out, SEVERAL_OUTPUTS) else (out,)
             if len(outs) != self._outputs:
                 return None
             inputs = [*inputs, *outs]
-        facts = glance(inputs)
+        facts = describe(inputs)
         if not facts:
             return None
         decisive = distinct(params, self._decisive) if self._decisive else ()
         latest = self._latest
         if latest is not None and latest.facts == facts and latest.decisive == decisive:
             return latest
-        found = Glance(facts, decisive, self.calls)
+        found = CallDescription(facts, decisive, self.calls)
         if found.seen is not None:
             self._latest = found
         return found
 
-    def remember(self, at: Glance, call: SeenCall) -> None:
+    def insert(self, at: CallDescription, call: CachedCall) -> None:
         """Record the facts of a call."""
         with self._lock:
             if len(self.calls) >= self._most:

@@ -1,8 +1,8 @@
 """Declarative assembly formats, read when an operation is first parsed or printed and not when its class is made.
 
 xDSL reads the format of each operation as its class is defined: a quarter of the time of importing the compiler, which
-makes CUDA text without parsing or printing any IR. `read_formats_late`, before xDSL's dialects are imported, puts that
-off.
+makes CUDA text without parsing or printing any IR. `read_formats_lazily` delays this; call it before
+xDSL's dialects are imported.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _read = FormatProgram.from_str
 
 
-class LateFormat:
+class LazyFormat:
     """Placeholder of a format's program until it is needed."""
 
     def __init__(self, text: str, op_def: OpDef):
@@ -40,6 +40,6 @@ class LateFormat:
         self.program.print(printer, op)
 
 
-def read_formats_late() -> None:
+def read_formats_lazily() -> None:
     """Make xDSL parse the format of every operation defined from now on at first use."""
-    FormatProgram.from_str = staticmethod(LateFormat)  # type: ignore[method-assign,assignment]
+    FormatProgram.from_str = staticmethod(LazyFormat)  # type: ignore[method-assign,assignment]

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from tilefuse.dialects.late_formats import LateFormat
+from tilefuse.dialects.lazy_formats import LazyFormat
 from tilefuse.passes.pipeline import new_context
 
 
@@ -25,7 +25,7 @@ def test_all_formats_of_our_dialects_can_be_read():
         cell.cell_contents
         for op in new_context().loaded_ops
         for cell in getattr(op.parse, "__func__", op.parse).__closure__ or ()
-        if isinstance(cell.cell_contents, LateFormat)
+        if isinstance(cell.cell_contents, LazyFormat)
     ]
     assert len(formats) > 10  # ours at least: a test may have imported dialects of xDSL before
     for format in formats:
