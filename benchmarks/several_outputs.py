@@ -108,7 +108,7 @@ def measure(name: str, size: str, repeat: int) -> dict[str, Any]:
     results: list[list[np.ndarray]] = []
     for way, several in (("separate", False), ("merged", True)):
         passes = [
-            dataclasses.replace(p, several=several) if p.name == "group-stages" else p  # type: ignore[call-arg]
+            dataclasses.replace(p, multiple_outputs=several) if p.name == "group-stages" else p  # type: ignore[call-arg]
             for p in standard_passes(machine, extent=SIZES[size])
         ]
         program = of.pipeline.compile("cuda", passes=passes, strict_float=True)

@@ -142,7 +142,7 @@ def compiled(pipeline: hl.Pipeline, form: str | Form, target: str, extent: tuple
     """The program of a form."""
     if form == ALONE:
         standard = standard_passes("h200", extent=extent)
-        passes = [GroupUpdates(beside=0.0) if isinstance(p, GroupUpdates) else p for p in standard]
+        passes = [GroupUpdates(max_instructions=0.0) if isinstance(p, GroupUpdates) else p for p in standard]
         return finished(pipeline.compile(target, extent=extent, passes=passes))
     if isinstance(form, str):
         return finished(pipeline.compile(target, extent=extent))

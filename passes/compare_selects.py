@@ -72,7 +72,7 @@ class _Select(Expansion):
 
 @dataclass(frozen=True)
 class CompareSelects(ModulePass):
-    """Move a comparison into the operands of a select, where one is constant."""
+    """Move a comparison into the operands of a select, if one operand is constant."""
 
     name = "compare-selects"
 

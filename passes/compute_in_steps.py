@@ -57,14 +57,14 @@ FINISH = 24.0
 
 @dataclass(frozen=True)
 class ComputeInSteps(ModulePass):
-    """Move the stages that an update reads at its reduction variables into its group, where this is cheaper."""
+    """Move stages that an update reads at its reduction variables into the update's group, if that is cheaper."""
 
     name = "compute-in-steps"
 
     target: str = "h200"
-    """The machine to group for: a GPU's model or arch, or cpu."""
-    always: bool = False
-    """Whether to do so wherever a kernel can, whatever it costs."""
+    """Machine whose costs decide: a GPU's model or arch, or cpu."""
+    force: bool = False
+    """Whether to move stages wherever this is legal, even if it costs more."""
     extent: tuple[int, ...] = (1536, 2560)
     """Size of picture to optimise for, x first."""
 
@@ -80,11 +80,11 @@ class ComputeInSteps(ModulePass):
         """Return the pipeline with every profitable stage computed in the steps of a group's update."""
         trials = Trials(self.target, self.extent)
         for producer in _given_for_steps(named(pipeline, name)):
-            pipeline = trials.tried(pipeline, producer, name, _merge, always=self.always)
+            pipeline = trials.tried(pipeline, producer, name, _merge, always=self.force)
         if steps := named(pipeline, name).steps:
             for producer in _given_for_terms(named(pipeline, name)):
                 free = _only_chooses(named(pipeline, producer).anchor, steps[-1])
-                pipeline = trials.tried(pipeline, producer, name, _inline, always=free or self.always)
+                pipeline = trials.tried(pipeline, producer, name, _inline, always=free or self.force)
             for reader in _made_of(named(pipeline, name)):
                 _finish(named(pipeline, reader), named(pipeline, name))
         return pipeline

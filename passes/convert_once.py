@@ -43,7 +43,7 @@ OperationKey = tuple[str, ...]
 
 @dataclass(frozen=True)
 class ConvertOnce(ModulePass):
-    """Make a stage of the operations that a stage applies to every tap on a narrow function."""
+    """Make a stage of conversions that a stage applies to all its reads of a narrow function."""
 
     name = "convert-once"
 

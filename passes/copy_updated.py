@@ -22,7 +22,7 @@ from tilefuse.dialects.img.ops import Definition, GroupOp, PipelineOp, UpdateOp
 
 @dataclass(frozen=True)
 class CopyUpdated(ModulePass):
-    """Copy the functions that an update would overwrite although other operations read them."""
+    """Copy functions that an update would overwrite, but that other operations read."""
 
     name = "copy-updated"
 

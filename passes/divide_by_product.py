@@ -28,7 +28,7 @@ BITS = 16
 
 @dataclass(frozen=True)
 class DivideByProduct(ModulePass):
-    """Divide numbers that are provably small by the upper half of a product."""
+    """Replace divisions of provably small numbers by the upper half of a product."""
 
     name = "divide-by-product"
 

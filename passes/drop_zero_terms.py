@@ -29,7 +29,7 @@ _DEEPEST = 8
 
 @dataclass(frozen=True)
 class DropZeroTerms(ModulePass):
-    """Drop +0 from sums of floats where no bit of a result changes."""
+    """Drop +0 from sums of floats if no bit of a result changes."""
 
     name = "drop-zero-terms"
 

@@ -174,7 +174,7 @@ _DIVISIONS = (DivOp, ModOp, arith.FloorDivSIOp, arith.CeilDivSIOp)
 
 @dataclass(frozen=True)
 class ExpandDivision(ModulePass):
-    """Expand Halide's and the rounding integer divisions to plain arith ops that are never undefined."""
+    """Expand Halide's integer divisions and rounding divisions to arith ops that are never undefined."""
 
     name = "expand-division"
 

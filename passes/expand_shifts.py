@@ -84,7 +84,7 @@ def _expanded(op: Operation, constants: Constants) -> SSAValue | None:
 
 @dataclass(frozen=True)
 class ExpandShifts(ModulePass):
-    """Define shifts by the width of their type or more: only the sign is left."""
+    """Expand shifts such that shifts by the bit width or more are defined: only the sign is left."""
 
     name = "expand-shifts"
 

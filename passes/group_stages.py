@@ -57,7 +57,7 @@ _Groups = list[tuple[list[int], int]]
 class _Kind(NamedTuple):
     """Kinds of groups whose costs are computed."""
 
-    tables: bool = False
+    fuse_lookups: bool = False
     """See `GroupStages`."""
     far: bool = False
     """See `GroupFacts`."""
@@ -287,26 +287,27 @@ def _group_rest(pipeline: PipelineOp, extent: tuple[int, ...]) -> None:
 
 @dataclass(frozen=True)
 class GroupStages(ModulePass):
-    """Gather stages into groups, one kernel each, by an analytical cost."""
+    """Group stages into kernels, by an analytical cost model."""
 
     name = "group-stages"
 
     target: str = "h200"
-    """The machine to group for: a GPU's model or arch, or cpu."""
+    """Machine whose costs decide: a GPU's model or arch, or cpu."""
     algorithm: Literal["both", "greedy", "dp", "none", "all"] = "both"
-    """`both`: what `greedy` or `dp` finds, whichever is cheaper. `none`: a kernel per stage. `all`: as few kernels as
-    legal."""
-    several: bool = True
-    """Whether a kernel may store several stages; else each kernel stores one."""
-    bound: bool = True
-    """Whether a thread may have all points of a dimension that nobody declared small, but of which any call needs the
-    same few."""
+    """Search: `greedy`, `dp` (dynamic programming), or `both` for the cheaper result; `none` for a kernel per stage,
+    `all` for as few kernels as legal."""
+    multiple_outputs: bool = True
+    """Whether a kernel may store several stages."""
+    inferred_bounds: bool = True
+    """Whether a dimension of few points is treated as small, with all its points in one thread, although it has no
+    declared bounds, if bounds inference proves its extent in every call."""
     recompute: bool = True
-    """Whether kernels may compute stages anew that another one would have to store for them; on GPUs."""
+    """Whether kernels may recompute stages that another kernel computes, instead of loading them; on GPUs."""
     chain: Literal["cheaper", "always", "never"] = "cheaper"
     """Whether wide windows become chains of partial results; on GPUs."""
-    tables: bool = False
-    """Whether a block may compute small stages anew that it reads where data say, in place of a kernel for these."""
+    fuse_lookups: bool = False
+    """Whether a kernel may recompute small stages that it reads at data-dependent places, instead of a separate kernel
+    for them."""
     extent: tuple[int, ...] = (1536, 2560)
     """Size of picture to optimise for, x first."""
 
@@ -350,15 +351,17 @@ class GroupStages(ModulePass):
     ) -> _Grouped:
         """Group the stages, starting with a group for each of `together`, regardless of size."""
         model = extract(pipeline, self.extent)
-        inferred = {model.node_of[s.funcs[0]]: b for s, b in inferred_bounds(pipeline).items()} if self.bound else {}
-        costs = _Costs(model, machine(self.target), self.extent, inferred, like, _Kind(self.tables))
+        inferred = (
+            {model.node_of[s.funcs[0]]: b for s, b in inferred_bounds(pipeline).items()} if self.inferred_bounds else {}
+        )
+        costs = _Costs(model, machine(self.target), self.extent, inferred, like, _Kind(self.fuse_lookups))
         if not together:
             return _Grouped(model, costs, self._groups(model, costs))
         chains = [[model.node_of[s.funcs[0]] for s in stages] for stages in together]
         alone = [[n.id] for n in model.stages if not any(n.id in chain for chain in chains)]
         start = sorted(((members, members[-1]) for members in (*chains, *alone)), key=lambda group: group[1])
         groups = greedy_groups(model, costs, start)
-        return _Grouped(model, costs, merged_groups(model, costs, groups) if self.several else groups)
+        return _Grouped(model, costs, merged_groups(model, costs, groups) if self.multiple_outputs else groups)
 
     def _with_recomputation(self, pipeline: PipelineOp, found: _Grouped) -> tuple[PipelineOp, _Grouped]:
         on = machine(self.target)
@@ -406,7 +409,7 @@ class GroupStages(ModulePass):
             costs = _FewestKernels(costs)
         find = {"both": cheaper_groups, "dp": dp_groups}.get(self.algorithm, greedy_groups)
         groups = find(model, costs)
-        return merged_groups(model, costs, groups) if self.several else groups
+        return merged_groups(model, costs, groups) if self.multiple_outputs else groups
 
 
 @dataclass(frozen=True)

@@ -52,20 +52,21 @@ from tilefuse.execution.registry import models
 
 @dataclass(frozen=True)
 class GroupUpdates(ModulePass):
-    """Put each update of the pipeline into a group, with the stages that are computed beside it."""
+    """Put each update into a group, with the stages that are fused with it."""
 
     name = "group-updates"
 
     target: str = "h200"
-    """The machine to group for: a GPU's model or arch, or cpu."""
-    beside: float = 24.0
-    """Instructions per point, reads among them, up to which a stage is computed beside an update; 0 for none."""
-    steps: int = 768
-    """Points of the domain up to which a GPU does that of a sum. Of more, a kernel that fills costs next to nothing,
-    and the sum's starts while it ends."""
+    """Machine whose costs decide: a GPU's model or arch, or cpu."""
+    max_instructions: float = 24.0
+    """Instructions per point, including reads, up to which a stage is fused with an update as prologue or epilogue; 0
+    for none."""
+    max_steps: int = 768
+    """Points of a reduction domain up to which GPUs fuse stages with the reduction. For larger domains a separate
+    kernel for the initial values costs next to nothing, and the reduction overlaps with its end."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_numbers(self, beside=0, steps=0)
+        check_numbers(self, max_instructions=0, max_steps=0)
         check_target(self.target, self.name)
         for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
             for update in [u for u in pipeline.body.block.ops if isinstance(u, UpdateOp)]:
@@ -143,11 +144,11 @@ class GroupUpdates(ModulePass):
         if not machine(self.target).is_gpu:
             return True
         extents = [integer_constant(dimension.extent) for dimension in update.domain]
-        return None not in extents and math.prod(n for n in extents if n is not None) <= self.steps
+        return None not in extents and math.prod(n for n in extents if n is not None) <= self.max_steps
 
     def _is_short(self, stage: StageOp) -> bool:
         cost = sum(instruction_cost(op) for op in stage.body.block.ops) + sum(1 for _ in reads(stage))
-        return stage.place is None and cost <= self.beside and not prints(stage)
+        return stage.place is None and cost <= self.max_instructions and not prints(stage)
 
 
 def _alone(function: SSAValue) -> StageOp | None:

@@ -37,7 +37,7 @@ REQUIRED = "img.required"
 
 @dataclass(frozen=True)
 class InferBounds(ModulePass):
-    """Annotate every input and stage with the region that the outputs need of it, in terms of their boxes."""
+    """Annotate every input and stage with its region that the outputs need, in terms of their boxes."""
 
     name = "infer-bounds"
 

@@ -36,12 +36,12 @@ many rows more than it has of its reader, so that of more it is not worth a comp
 
 @dataclass(frozen=True)
 class InlineColumns(ModulePass):
-    """Compute stages where few of their rows are read in one column, if they are cheaper there."""
+    """Inline stages of which a reader needs few rows of one column, if that is cheaper."""
 
     name = "inline-columns"
 
     target: str = "cpu"
-    """The machine to compare on: a GPU's model or arch, or cpu."""
+    """Machine whose costs decide: a GPU's model or arch, or cpu."""
     extent: tuple[int, ...] = (1536, 2560)
     """Size of picture to optimise for, x first."""
 

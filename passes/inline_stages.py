@@ -159,17 +159,17 @@ class InlineStages(ModulePass):
 
     name = "inline-stages"
 
-    cheap: float = 2.0
-    """Instructions per point up to which a stage is inlined wherever it is read."""
-    reads: int = 2
+    max_instructions: float = 2.0
+    """Instructions per point up to which a stage is inlined into all its readers."""
+    max_reads: int = 2
     """Reads per point up to which such a stage is inlined."""
     target: str = "h200"
-    """The machine to compare on: a GPU's model or arch, or cpu."""
+    """Machine whose costs decide: a GPU's model or arch, or cpu."""
     extent: tuple[int, ...] = (1536, 2560)
     """Size of picture to optimise for, x first."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_numbers(self, cheap=0, reads=0)
+        check_numbers(self, max_instructions=0, max_reads=0)
         check_extent(self.extent, self.name)
         check_target(self.target, self.name)
         pipelines = [p for p in op.body.block.ops if isinstance(p, PipelineOp)]
@@ -181,7 +181,7 @@ class InlineStages(ModulePass):
                     cse(definition)
 
     def _inline(self, pipeline: PipelineOp) -> None:
-        costs = Recomputation(pipeline, machine(self.target), self.extent, self.cheap, self.reads)
+        costs = Recomputation(pipeline, machine(self.target), self.extent, self.max_instructions, self.max_reads)
         # Consumers first: a body is moved once, however long the chain.
         for stage in reversed([s for s in pipeline.body.walk() if isinstance(s, StageOp)]):
             sites = read_sites(stage) if may_be_inlined(stage) else None

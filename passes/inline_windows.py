@@ -34,14 +34,14 @@ from tilefuse.passes.unroll_reductions import MOST_STENCIL, instructions_of_all,
 
 @dataclass(frozen=True)
 class InlineWindows(ModulePass):
-    """Inline short sums that an update's steps read into its body, where this is cheaper."""
+    """Inline short sums into the updates that read them, if that is cheaper."""
 
     name = "inline-windows"
 
     target: str = "cpu"
-    """The machine to compare on: a GPU's model or arch, or cpu."""
-    always: bool = False
-    """Whether to do so wherever a kernel can, whatever it costs."""
+    """Machine whose costs decide: a GPU's model or arch, or cpu."""
+    force: bool = False
+    """Whether to inline wherever this is legal, even if it costs more."""
     extent: tuple[int, ...] = (1536, 2560)
     """Size of picture to optimise for, x first."""
 
@@ -53,7 +53,7 @@ class InlineWindows(ModulePass):
             groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp) and g.update is not None]
             for group in [g.sym_name.data for g in groups if g.schedule is None]:
                 for producer in [p.sym_name.data for p in _given(named(pipeline, group))]:
-                    pipeline = trials.tried(pipeline, producer, group, _put_inside, always=self.always)
+                    pipeline = trials.tried(pipeline, producer, group, _put_inside, always=self.force)
 
 
 def _given(group: GroupOp) -> Iterator[GroupOp]:

@@ -33,9 +33,10 @@ class LowerGroups(ModulePass):
     name = "lower-groups"
 
     warps: bool = True
-    """Whether the machine has warps; else warp tiles become arrays and loops, and their code is short."""
-    known: tuple[str, ...] = ()
-    """Kernels that are lowered already, elsewhere: they get no functions again."""
+    """Whether the target has warps; otherwise warp tiles become arrays and loops, with code short enough for a C
+    compiler."""
+    skip: tuple[str, ...] = ()
+    """Names of kernels that are lowered elsewhere, for which no functions are emitted."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         present = {f.sym_name.data for f in op.body.block.ops if isinstance(f, func.FuncOp)}
@@ -57,7 +58,7 @@ class LowerGroups(ModulePass):
             for first, *others in by_kernel(groups):
                 for group in others:
                     group.attributes["kernel"] = StringAttr(kernel_name(first))
-                if kernel_name(first) in self.known:
+                if kernel_name(first) in self.skip:
                     continue
                 check_length(first, model, warps=self.warps)
                 for function in lower_group(first, model, _differing([first, *others], model)):

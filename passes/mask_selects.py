@@ -24,7 +24,7 @@ from tilefuse.passes.row_parts import vector_loops
 
 @dataclass(frozen=True)
 class MaskSelects(ModulePass):
-    """Select between booleans by bit operations, in loops that compilers vectorise."""
+    """Replace selects between booleans by bit operations, in vectorised loops."""
 
     name = "mask-selects"
 

@@ -61,12 +61,12 @@ OUTLINED = "kernel.outlined"
 
 @dataclass(frozen=True)
 class MergeVersions(ModulePass):
-    """Merge the versions of a long tile body for border tiles into one."""
+    """Merge the border versions of a long tile body into one function."""
 
     name = "merge-versions"
 
-    long: int = LONG
-    """Operations, with loops unrolled, from which on a tile body is long."""
+    min_operations: int = LONG
+    """Operations of a tile body, with loops unrolled, from which on its versions are merged."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, func.FuncOp)}
@@ -80,7 +80,7 @@ class MergeVersions(ModulePass):
                 if versions is None:
                     continue
                 body = functions.get(versions.border.callee.string_value())
-                if body is not None and unrolled_operations(body.body.block) >= self.long:
+                if body is not None and unrolled_operations(body.body.block) >= self.min_operations:
                     _merge(versions, body)
 
 

@@ -108,7 +108,7 @@ def standard_passes(
         SeparateKernels(float=fast_math),  # first: it leaves less for the others
         CanonicalizeStages(),
         RaiseClamps(),
-        RaiseExteriors(rows=is_cpu(target)),
+        RaiseExteriors(keep_rows=is_cpu(target)),
         MergeSums(),
         CopyUpdated(),
         InlineStages(target=target, extent=size),
@@ -169,7 +169,7 @@ def lowering_passes(*, warps: bool, known: Collection[str] = ()) -> list[ModuleP
 
     of_models = [p for m in models() for p in m.lowering_passes(warps=warps)]
     last = _last_of_gpus() if warps else _last_of_cpus()
-    return [LowerGroups(warps=warps, known=tuple(known)), *of_models, ExpandDivision(), ExpandShifts(), *last]
+    return [LowerGroups(warps=warps, skip=tuple(known)), *of_models, ExpandDivision(), ExpandShifts(), *last]
 
 
 def _last_of_gpus() -> list[ModulePass]:

@@ -29,7 +29,7 @@ WIDEST_RESULT = 32
 
 @dataclass(frozen=True)
 class PlainConversions(ModulePass):
-    """Mark float-to-integer casts whose operand provably fits."""
+    """Mark float-to-integer casts whose operand is provably in range."""
 
     name = "plain-conversions"
 

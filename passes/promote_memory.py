@@ -29,7 +29,8 @@ class PromoteMemory(ModulePass):
     name = "promote-memory"
 
     stage_inputs: bool = False
-    """Read pictures that a block-tiled group needs at several places once per tile, into a stage of their own."""
+    """Whether to stage inputs that a block-tiled group reads at several places: each tile is copied to shared memory
+    once."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for pipeline in op.body.block.ops:

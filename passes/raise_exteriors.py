@@ -45,12 +45,12 @@ _Interval = tuple[SizeValue, SizeValue]
 
 @dataclass(frozen=True)
 class RaiseExteriors(ModulePass):
-    """Replace stages with a constant outside a box by boundaries."""
+    """Replace stages that are constant outside a box by `constant_exterior` boundaries."""
 
     name = "raise-exteriors"
 
-    rows: bool = False
-    """Whether stages that updates read stay as they are if the box has ends along x."""
+    keep_rows: bool = False
+    """Whether to keep stages that updates read, if the box ends along x."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for pipeline in op.body.block.ops:
@@ -58,7 +58,7 @@ class RaiseExteriors(ModulePass):
                 continue
             # Grouped stages stay as they were grouped.
             stages = [stage for stage in pipeline.body.block.ops if isinstance(stage, StageOp)]
-            raised = [_raise_stage(stage, pipeline, rows=self.rows) for stage in stages]
+            raised = [_raise_stage(stage, pipeline, rows=self.keep_rows) for stage in stages]
             if any(raised):
                 region_dce(pipeline.body)  # the boundary inside, and what computed the ends
 

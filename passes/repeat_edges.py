@@ -169,7 +169,7 @@ def _points(spans: Iterable[Span]) -> int:
 
 @dataclass(frozen=True)
 class RepeatEdges(ModulePass):
-    """Compute functions with repeated edges only up to these edges, if their sources repeat theirs."""
+    """Compute functions with repeated edges only up to these edges, if their sources repeat their edges."""
 
     name = "repeat-edges"
 

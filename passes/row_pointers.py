@@ -53,7 +53,7 @@ class _AccessedRow:
 
 @dataclass(frozen=True)
 class RowPointers(ModulePass):
-    """Access rows through views of them, in loops marked `kernel.simd` over several rows."""
+    """Access rows through subviews, in loops marked `kernel.simd` over several rows."""
 
     name = "row-pointers"
 

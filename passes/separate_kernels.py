@@ -50,17 +50,17 @@ from tilefuse.dialects.options import check_numbers
 
 @dataclass(frozen=True)
 class SeparateKernels(ModulePass):
-    """Sum along y, then along x, where a sum over a rectangle has coefficients of rank 1."""
+    """Split a sum over a rectangle with coefficients of rank 1 into a sum along y and a sum along x."""
 
     name = "separate-kernels"
 
     float: bool = False
-    """Floats too, whose results then differ by rounding."""
-    least: int = 3
-    """Instructions per point that it has to save: 3 x 3 points save 4, 5 x 5 points 16."""
+    """Whether to separate sums of floats too; their results then differ by rounding."""
+    min_saving: int = 3
+    """Least number of saved instructions per point: 3 x 3 points save 4, 5 x 5 points 16."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_numbers(self, least=0)
+        check_numbers(self, min_saving=0)
         for pipeline in op.body.block.ops:
             if isinstance(pipeline, PipelineOp):
                 made = _Stages(pipeline)
@@ -81,7 +81,9 @@ class SeparateKernels(ModulePass):
     def _factors(self, kernel: dict[OffsetVector, Constant]) -> Factors | None:
         """Return the kernel as a product, if its separation saves enough."""
         rank = len(next(iter(kernel)))
-        found = [f for d in _order(rank) if (f := factors(kernel, d)) is not None and _saved(kernel, f) >= self.least]
+        found = [
+            f for d in _order(rank) if (f := factors(kernel, d)) is not None and _saved(kernel, f) >= self.min_saving
+        ]
         return max(found, key=lambda f: _saved(kernel, f), default=None)
 
     def _see_through(self, form: LinearForm, root: SSAValue) -> list[StageOp]:

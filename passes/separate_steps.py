@@ -63,19 +63,19 @@ MOST_CHAINED = 8
 
 @dataclass(frozen=True)
 class SeparateSteps(ModulePass):
-    """Make one stage per step of recurrences over few steps."""
+    """Replace recurrences over few steps by one stage per step."""
 
     name = "separate-steps"
-    most: int = MOST_CHAINED
-    """Steps of a recurrence that becomes stages, at most."""
+    max_steps: int = MOST_CHAINED
+    """Steps of a recurrence up to which it becomes stages."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_numbers(self, most=0)
+        check_numbers(self, max_steps=0)
         for pipeline in op.body.block.ops:
             if isinstance(pipeline, PipelineOp):
                 for update in [u for u in pipeline.body.block.ops if isinstance(u, UpdateOp)]:
                     steps = _steps(update)
-                    if steps is not None and len(steps) <= self.most:
+                    if steps is not None and len(steps) <= self.max_steps:
                         _Separation(update).replace(steps)
 
 

@@ -37,7 +37,7 @@ MOST_OPERATIONS = 8000
 
 @dataclass(frozen=True)
 class SpecializeStages(ModulePass):
-    """Inline stages at the constants at which they are read."""
+    """Inline stages at their reads with constant coordinates."""
 
     name = "specialize-stages"
 

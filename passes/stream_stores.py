@@ -32,7 +32,7 @@ STREAMED_LINE = 64
 
 @dataclass(frozen=True)
 class StreamStores(ModulePass):
-    """Store rows marked `kernel.stream` past the caches."""
+    """Store rows marked `kernel.stream` by streaming stores, which bypass the caches."""
 
     name = "stream-stores"
 

@@ -29,7 +29,7 @@ _LEVELS = ("thread_z", "thread_y", "thread_x")
 
 @dataclass(frozen=True)
 class ThreadArrays(ModulePass):
-    """Extend the private arrays outside thread loops by a dimension for the thread."""
+    """Add a thread dimension to private arrays that are defined outside thread loops."""
 
     name = "thread-arrays"
 

@@ -51,37 +51,38 @@ class Tile(ModulePass):
     name = "tile"
 
     target: str = "h200"
-    """The machine to tile for: a GPU's model or arch, or cpu."""
+    """Machine whose costs decide: a GPU's model or arch, or cpu."""
     shape: str = field(default=AUTO, metadata={"choices": lambda: [AUTO, *names()]})
-    """The execution model of the groups that hold what it runs, stages or an update; auto: the cheapest."""
+    """Execution model; applies to the groups that it can run. auto: the cheapest one."""
     sizes: tuple[int, ...] = ()
-    """Tile of a block per dimension, x first, instead of searching. With warp_tile, 0 for x means what the lanes
-    cover, and 0 for y what the warps do with `rows` each."""
+    """Tile size per dimension, x first, without a search. For warp_tile 0 stands for the columns of all lanes (x), or
+    `rows` of each warp (y)."""
     threads: tuple[int, ...] = ()
-    """Threads per dimension; needed with sizes."""
+    """Threads per dimension; required with sizes."""
     vector: int = 1
     """Consecutive x-points per thread, with sizes."""
     unroll: tuple[int, ...] = ()
-    """Rounds of a thread's loops that are written out, per dimension, with sizes. Left out: all."""
+    """Unroll factors of a thread's loops per dimension, with sizes. Default: fully unrolled."""
     tiles_per_block: int = 1
     """Tiles that a block computes one after the other along y, with sizes."""
     rows: int = 4
     """Rows of a warp, with a size of 0 in y."""
     exchange: bool | None = None
-    """Whether stages of a warp tile that are read in rows beside their own pass these from warp to warp, instead of
-    each warp computing what it needs. Left out: what the search finds cheaper; never, with sizes."""
+    """Whether warps of a warp tile exchange rows of stages through shared memory, instead of computing halo rows
+    redundantly. Default: the cheaper choice; false with sizes."""
     blocks: int = 0
-    """Blocks that share a multiprocessor, with sizes: registers are bounded to leave room for them; 0 for no bound."""
+    """Resident blocks per multiprocessor for which registers are bounded, with sizes; 0 for no bound."""
     prefetch_rows: int = 0
-    """Rows of warp tiles that run at once, with sizes: blocks prefetch for the tile so many rows below; 0: none."""
+    """Distance in rows of tiles between a block's tile and the one that it prefetches, with sizes; 0 for no
+    prefetch."""
     float_order: bool = False
-    """Whether sums and products of floats over a domain are formed in its order; else in another, which is fixed."""
+    """Whether reductions of floats keep the order of their domain; otherwise another fixed order."""
     only: str | None = None
-    """The one group to tile."""
+    """Name of the only group to tile."""
     extent: tuple[int, ...] = (1536, 2560)
     """Size of picture to optimise for, x first."""
     explain: bool = False
-    """Whether to leave `candidates` on each group that is searched: per execution model the cheapest schedule."""
+    """Whether to annotate each searched group with `candidates`: the cheapest schedule of each execution model."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_extent(self.extent, self.name)

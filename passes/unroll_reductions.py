@@ -11,11 +11,11 @@
       ...
     }
 
-A stage may be fused with its readers, and an update is a kernel of its own. `most` is a limit on what is written out:
-instructions of all points. `most_stencil` is that of reductions in expressions, and with `windows` of windows around
-a point, whose weights may be read. Each point meets the one before it in the order of the domain, so results are those
-of the update, to the bit. What depends on the point alone is a number then, a predicate too, and a start that changes
-nothing is left out.
+A stage may be fused with its readers; an update is a kernel of its own. `max_instructions` limits the unrolled
+instructions of all points; `max_stencil_instructions` those of reductions in expressions, and with `windows` those of
+windows around a point, whose weights may be read. Points are combined in the order of the domain, so results equal
+those of the update, to the bit. Values that depend on the point alone become constants, also in predicates, and an
+initial value that changes nothing is left out.
 """
 
 from __future__ import annotations
@@ -56,22 +56,22 @@ class UnrollReductions(ModulePass):
     """Unroll reductions over few points into stages."""
 
     name = "unroll-reductions"
-    most: int = MOST_INSTRUCTIONS
-    """Instructions of all points of a reduction that becomes a stage, at most."""
-    most_stencil: int = MOST_STENCIL
-    """Such instructions of a reduction in an expression."""
+    max_instructions: int = MOST_INSTRUCTIONS
+    """Unrolled instructions of a reduction up to which it becomes a stage."""
+    max_stencil_instructions: int = MOST_STENCIL
+    """Unrolled instructions up to which a reduction in an expression becomes a stage."""
     windows: bool = False
-    """Whether `most_stencil` is the limit for windows around a point, too."""
+    """Whether `max_stencil_instructions` also applies to windows around a point."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_numbers(self, most=0, most_stencil=0)
+        check_numbers(self, max_instructions=0, max_stencil_instructions=0)
         for pipeline in op.body.block.ops:
             if isinstance(pipeline, PipelineOp):
                 for update in [u for u in pipeline.body.block.ops if isinstance(u, UpdateOp)]:
                     ranges = known_points(update)
                     is_inline = update.inline is not None
                     is_window = self.windows and ranges is not None and _is_window(update, ranges)
-                    most = self.most_stencil if is_inline or is_window else self.most
+                    most = self.max_stencil_instructions if is_inline or is_window else self.max_instructions
                     if ranges is not None and instructions_of_all(update, ranges) <= most:
                         stage = written_out_stage(update, ranges)
                         if is_inline:

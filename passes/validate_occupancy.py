@@ -63,11 +63,11 @@ class ValidateOccupancy(ModulePass):
     name = "validate-occupancy"
 
     target: str = "h200"
-    """A GPU's model or arch, or cpu."""
+    """Machine whose limits apply: a GPU's model or arch, or cpu."""
     fix: bool = False
-    """Make tiles smaller until they fit, instead of an error."""
+    """Whether to shrink tiles until they fit, instead of an error."""
     keep: tuple[str, ...] = ()
-    """Groups, by name, that `fix` does not change: those scheduled by hand."""
+    """Names of groups that `fix` does not change, such as those scheduled by hand."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_target(self.target, self.name)

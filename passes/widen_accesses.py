@@ -47,7 +47,7 @@ _EXTENSIONS = (arith.ExtUIOp, arith.ExtSIOp, arith.UIToFPOp, arith.SIToFPOp)
 
 @dataclass(frozen=True)
 class WidenAccesses(ModulePass):
-    """Load and store several narrow pixels as one number, where a loop computes only in wide enough numbers."""
+    """Load and store several narrow pixels as one wide number, in loops that compute only in wide numbers."""
 
     name = "widen-accesses"
 

@@ -31,10 +31,10 @@ def random_passes(rng: Random, target: str) -> list[ModulePass]:
         change["tile"] = _by_hand(rng)
         change["promote-memory"] = PromoteMemory(stage_inputs=rng.random() < 0.3)
     # what is computed beside updates: nothing, what is short, anything; recurrences as on GPUs
-    change["group-updates"] = GroupUpdates(beside=rng.choice([0.0, 24.0, 1000.0]), steps=1 << 20)
+    change["group-updates"] = GroupUpdates(max_instructions=rng.choice([0.0, 24.0, 1000.0]), max_steps=1 << 20)
     passes = standard_passes(target, algorithm=rng.choice(["none", "greedy", "all", "both"]))
     tables = rng.random() < 0.5
-    passes = [replace(p, tables=tables) if isinstance(p, GroupStages) else p for p in passes]
+    passes = [replace(p, fuse_lookups=tables) if isinstance(p, GroupStages) else p for p in passes]
     return [change.get(p.name, p) for p in passes if p.name not in left_out]
 
 

@@ -23,7 +23,7 @@ class LowerWarpTiles(ModulePass):
     name = "lower-warp-tiles"
 
     warps: bool = True
-    """Whether the machine has warps; without, tiles are arrays and lanes are loops."""
+    """Whether the target has warps; otherwise tiles become arrays, and lanes loops."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in list(op.body.block.ops):

@@ -56,7 +56,7 @@ _EXTENSIONS = (arith.ExtUIOp, arith.ExtSIOp)
 
 @dataclass(frozen=True)
 class PackSubwords(ModulePass):
-    """Give tiles of 8 and 16 bits a layout of two points per register where the arithmetic allows it."""
+    """Pack two points of 8 or 16 bits into a register, if the arithmetic allows it."""
 
     name = "pack-subwords"
 

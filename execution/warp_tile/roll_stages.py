@@ -38,19 +38,19 @@ from tilefuse.execution.warp_tile.schedule import is_tile_op, layout_of
 
 @dataclass(frozen=True)
 class RollStages(ModulePass):
-    """Roll repeated operations on tiles into loops."""
+    """Roll repeated sequences of tile operations into loops."""
 
     name = "roll-stages"
 
-    repetitions: int = 3
-    """Least number of repetitions that become a loop."""
-    instructions: int = ROLLED_FROM
-    """Least instructions per lane of them when written out, about. Shorter code is faster so."""
-    steps: int = 2
-    """Repetitions in one iteration of the loop, where there are twice as many; what is left over stands behind it."""
+    min_repetitions: int = 3
+    """Least number of repetitions for a loop."""
+    min_instructions: int = ROLLED_FROM
+    """Least number of instructions per lane in the unrolled repetitions; shorter code is faster unrolled."""
+    unroll: int = 2
+    """Unroll factor of the loop, if there are at least twice as many repetitions; the rest follows the loop."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_numbers(self, repetitions=2, instructions=0, steps=1)
+        check_numbers(self, min_repetitions=2, min_instructions=0, unroll=1)
         for function in list(op.body.block.ops):
             if isinstance(function, func.FuncOp) and function.body.blocks:
                 self._roll(function.body.block)
@@ -58,11 +58,11 @@ class RollStages(ModulePass):
     def _roll(self, block: Block) -> None:
         while True:
             ops = [op for op in block.ops if is_tile_op(op)]
-            found = find_repeat(ops, self.repetitions)
-            if found is None or unrolled_instructions(ops[found.first : found.end]) < self.instructions:
+            found = find_repeat(ops, self.min_repetitions)
+            if found is None or unrolled_instructions(ops[found.first : found.end]) < self.min_instructions:
                 return
-            if self.steps > 1 and found.count >= 2 * self.steps:
-                found = repeat_of(ops, found.first, found.period * self.steps, found.count // self.steps) or found
+            if self.unroll > 1 and found.count >= 2 * self.unroll:
+                found = repeat_of(ops, found.first, found.period * self.unroll, found.count // self.unroll) or found
             _to_loop(block, ops, found)
 
 

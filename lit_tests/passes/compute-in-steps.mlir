@@ -1,6 +1,6 @@
 // RUN: pipeline-opt %s -p 'group-stages,group-updates,compute-in-steps' | filecheck %s
 // RUN: pipeline-opt %s -p 'group-stages,group-updates,compute-in-steps,tile,promote-memory,validate-occupancy' | filecheck %s --check-prefix=TILED
-// RUN: pipeline-opt %s -p 'group-stages,group-updates,compute-in-steps{always=true}' | filecheck %s --check-prefix=ALWAYS
+// RUN: pipeline-opt %s -p 'group-stages,group-updates,compute-in-steps{force=true}' | filecheck %s --check-prefix=ALWAYS
 
 // The sum over %r reads "blurred" at %r, which nobody else does: each step of it computes a tile of that. What two read
 // stays in a kernel of its own; so does what is read at places that move with %r. What terms alone read is computed there

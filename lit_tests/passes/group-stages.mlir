@@ -3,7 +3,7 @@
 // RUN: pipeline-opt %s --split-input-file -p 'group-stages{algorithm=all}' | filecheck %s --check-prefixes=FUSED,ANY
 // RUN: pipeline-opt %s --split-input-file -p 'group-stages,group-stages{algorithm=none}' | filecheck %s --check-prefixes=FUSED,ANY
 // RUN: pipeline-opt %s --split-input-file -p 'group-stages{algorithm=none}' | filecheck %s --check-prefixes=NONE,ANY
-// RUN: pipeline-opt %s --split-input-file -p 'group-stages{several=false}' | filecheck %s --check-prefixes=ONE,ANY
+// RUN: pipeline-opt %s --split-input-file -p 'group-stages{multiple_outputs=false}' | filecheck %s --check-prefixes=ONE,ANY
 
 // RUN: not pipeline-opt %s -p 'group-stages{target=pentium}' 2>&1 | filecheck %s --check-prefix=TARGET
 // RUN: not pipeline-opt %s -p 'group-stages{algorithm=best}' 2>&1 | filecheck %s --check-prefix=OPTION

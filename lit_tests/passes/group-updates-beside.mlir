@@ -1,8 +1,8 @@
 // RUN: pipeline-opt %s -p 'group-stages,group-updates' | filecheck %s
 // RUN: pipeline-opt %s -p 'group-stages,group-updates,tile{target=h200}' | filecheck %s --check-prefix=MODELS
 // RUN: pipeline-opt %s -p 'group-stages{target=cpu},group-updates{target=cpu}' | filecheck %s --check-prefix=CPU
-// RUN: pipeline-opt %s -p 'group-stages,group-updates{beside=0.0}' | filecheck %s --check-prefix=ALONE
-// RUN: pipeline-opt %s -p 'group-stages,group-updates{steps=8}' | filecheck %s --check-prefix=LONG
+// RUN: pipeline-opt %s -p 'group-stages,group-updates{max_instructions=0.0}' | filecheck %s --check-prefix=ALONE
+// RUN: pipeline-opt %s -p 'group-stages,group-updates{max_steps=8}' | filecheck %s --check-prefix=LONG
 
 // What a sum starts from, and what alone reads it, are computed in its kernel. What alone reads a recurrence is stored in
 // its place, transposed.

@@ -1,6 +1,6 @@
 // RUN: pipeline-opt %s --split-input-file -p inline-stages | filecheck %s
 // RUN: pipeline-opt %s --split-input-file -p inline-stages,inline-stages | filecheck %s
-// RUN: pipeline-opt %s --split-input-file -p 'inline-stages{cheap=0 reads=0}' | filecheck %s --check-prefix=NONE
+// RUN: pipeline-opt %s --split-input-file -p 'inline-stages{max_instructions=0 max_reads=0}' | filecheck %s --check-prefix=NONE
 
 // A product is cheaper to compute twice than to store; the indices compose.
 

@@ -1,7 +1,7 @@
-// RUN: pipeline-opt %s -p 'merge-versions{long=12}' | filecheck %s
-// RUN: pipeline-opt %s -p 'merge-versions{long=12}' --print-op-generic | mlir-opt -o /dev/null
-// RUN: pipeline-opt %s -p 'merge-versions{long=12},merge-versions{long=12}' | filecheck %s
-// RUN: pipeline-opt %s -p 'merge-versions{long=12}' -t cuda | filecheck %s --check-prefix=CUDA
+// RUN: pipeline-opt %s -p 'merge-versions{min_operations=12}' | filecheck %s
+// RUN: pipeline-opt %s -p 'merge-versions{min_operations=12}' --print-op-generic | mlir-opt -o /dev/null
+// RUN: pipeline-opt %s -p 'merge-versions{min_operations=12},merge-versions{min_operations=12}' | filecheck %s
+// RUN: pipeline-opt %s -p 'merge-versions{min_operations=12}' -t cuda | filecheck %s --check-prefix=CUDA
 // RUN: pipeline-opt %s -p merge-versions | filecheck %s --check-prefix=SHORT
 
 // A long tile body is left in two versions: one for the interior, and one, not inlined, for all other tiles. The

@@ -1,5 +1,5 @@
 // RUN: pipeline-opt %s --split-input-file -p raise-exteriors | filecheck %s
-// RUN: pipeline-opt %s --split-input-file -p 'raise-exteriors{rows=true}' | filecheck %s --check-prefix=ROWS
+// RUN: pipeline-opt %s --split-input-file -p 'raise-exteriors{keep_rows=true}' | filecheck %s --check-prefix=ROWS
 
 // Zeros around a picture, as users write them: what is clamped inside lies in the same box, and is not needed.
 

@@ -1,7 +1,7 @@
 // RUN: pipeline-opt %s --split-input-file -p separate-kernels | filecheck %s
 // RUN: pipeline-opt %s --split-input-file -p separate-kernels,separate-kernels | filecheck %s
-// RUN: pipeline-opt %s --split-input-file -p 'separate-kernels{float=true least=2}' | filecheck %s --check-prefix=FLOAT
-// RUN: pipeline-opt %s --split-input-file -p 'separate-kernels{least=5}' | filecheck %s --check-prefix=LEAST
+// RUN: pipeline-opt %s --split-input-file -p 'separate-kernels{float=true min_saving=2}' | filecheck %s --check-prefix=FLOAT
+// RUN: pipeline-opt %s --split-input-file -p 'separate-kernels{min_saving=5}' | filecheck %s --check-prefix=LEAST
 
 // [1 2 1] along x times [1 3 1] along y, of a function with a boundary: along y first.
 

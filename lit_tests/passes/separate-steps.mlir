@@ -1,5 +1,5 @@
 // RUN: pipeline-opt %s --split-input-file -p separate-steps | filecheck %s
-// RUN: pipeline-opt %s --split-input-file -p 'separate-steps{most=1}' | filecheck %s --check-prefix=FEW
+// RUN: pipeline-opt %s --split-input-file -p 'separate-steps{max_steps=1}' | filecheck %s --check-prefix=FEW
 
 // A slice per step, each from the one before it; beside the domain what stood there.
 

@@ -1,5 +1,5 @@
 // RUN: pipeline-opt %s --split-input-file -p unroll-reductions | filecheck %s
-// RUN: pipeline-opt %s --split-input-file -p 'unroll-reductions{most=11 most_stencil=11}' | filecheck %s --check-prefix=FEW
+// RUN: pipeline-opt %s --split-input-file -p 'unroll-reductions{max_instructions=11 max_stencil_instructions=11}' | filecheck %s --check-prefix=FEW
 
 // In the order of the domain, the first dimension innermost; a coordinate is a number in reads, and a constant elsewhere.
 

@@ -98,7 +98,7 @@ class Compiled:
         if passes is None:
             passes = standard_passes(s.backend.machine, **s.options)  # type: ignore[arg-type]
         if not s.several:
-            passes = [replace(p, several=False) if isinstance(p, GroupStages) else p for p in passes]
+            passes = [replace(p, multiple_outputs=False) if isinstance(p, GroupStages) else p for p in passes]
         # Schedules written by hand are validated, but not changed.
         passes = [replace(p, keep=self._by_hand) if isinstance(p, ValidateOccupancy) else p for p in passes]
         # The order of operations is that of the program under strict_float=True, with any passes.

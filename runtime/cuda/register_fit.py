@@ -48,18 +48,20 @@ class Cubins:
 
 @dataclass(frozen=True)
 class FitRegisters(ModulePass):
-    """Ask NVRTC for the registers that scheduled kernels take, and fit their schedules to them."""
+    """Fit schedules to the register counts that NVRTC reports for their kernels."""
 
     name = "fit-registers"
 
     target: str = "h200"
-    """A GPU's model or arch. NVRTC compiles for its arch; no GPU is needed."""
+    """GPU's model or arch, for which NVRTC compiles; no GPU is needed."""
     search: bool = False
-    """Tile groups that spill by another search, as programs do. Else they get fewer blocks, then smaller tiles."""
+    """Whether spilling groups are tiled by a new search, as programs do. Otherwise they get fewer blocks, then smaller
+    tiles."""
     keep: tuple[str, ...] = ()
-    """Groups, by name, whose schedules stay: those scheduled by hand. Their kernels may get a bound on registers."""
+    """Names of groups whose schedules are kept, such as those scheduled by hand. Their kernels may get a register
+    bound."""
     extent: tuple[int, ...] = (1536, 2560)
-    """Size of picture to search for, x first."""
+    """Size of picture to optimise for, x first."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_target(self.target, self.name)

@@ -65,7 +65,9 @@ def test_versions_are_kept_where_most_tiles_are_at_borders(scale, merged):
     image, out = clamped(), hl.Func("out")
     out[x, y] = hl.sqrt(image[x - 1, y] + image[scale * x + 1, scale * y])
     module = run_passes(hl.Pipeline(out).to_module(), standard_passes("h200", extent=EXTENT))
-    passes = [MergeVersions(long=1) if isinstance(p, MergeVersions) else p for p in lowering_passes(warps=True)]
+    passes = [
+        MergeVersions(min_operations=1) if isinstance(p, MergeVersions) else p for p in lowering_passes(warps=True)
+    ]
     assert (OUTLINED in str(run_passes(module, passes))) == merged
 
 

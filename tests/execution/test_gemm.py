@@ -260,7 +260,7 @@ class _Packed(ModulePass):
 
 def _at_once(pipeline, pack: int, rows: int = 3):
     """The program in which operands of `pack` steps are copied at once, and windows are inlined."""
-    passes = [InlineWindows(always=True) if isinstance(p, InlineWindows) else p for p in standard_passes("cpu")]
+    passes = [InlineWindows(force=True) if isinstance(p, InlineWindows) else p for p in standard_passes("cpu")]
     passes = [q for p in passes for q in ((p, _Packed(pack, rows)) if isinstance(p, Tile) else (p,))]
     return pipeline.compile("cpu", passes=passes, strict_float=True)
 

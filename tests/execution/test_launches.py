@@ -145,7 +145,7 @@ def passes(target):
     """By this model, which stores one stage, of tiles of 32 points."""
     change = {
         "tile": Tile(target=target, shape="totals", sizes=(32,), threads=(32,)),
-        "group-stages": GroupStages(target=target, several=False),
+        "group-stages": GroupStages(target=target, multiple_outputs=False),
     }
     return [change.get(p.name, p) for p in standard_passes(target)]
 

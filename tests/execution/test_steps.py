@@ -141,7 +141,7 @@ class _Given(ModulePass):
 
 def _passes(drawn: _Drawn, standard):
     left = [p for p in standard if not isinstance(p, UnrollReductions | InlineStages)]
-    always = [ComputeInSteps(always=True) if isinstance(p, ComputeInSteps) else p for p in left]
+    always = [ComputeInSteps(force=True) if isinstance(p, ComputeInSteps) else p for p in left]
     return [p for q in always for p in ((_Given(drawn), q) if isinstance(q, Tile) else (q,))]
 
 

@@ -42,7 +42,7 @@ def passes(target, shape="auto", sizes=(), threads=()):
     """As few kernels as there can be, and nothing inlined."""
     tile = Tile(target, shape=shape, sizes=sizes, threads=threads)
     standard = [p for p in standard_passes(target, algorithm="all") if p.name != "inline-stages"]
-    wanted = [replace(p, tables=True) if isinstance(p, GroupStages) else p for p in standard]
+    wanted = [replace(p, fuse_lookups=True) if isinstance(p, GroupStages) else p for p in standard]
     return [tile if isinstance(p, Tile) else p for p in wanted]
 
 
@@ -96,7 +96,7 @@ def test_they_are_chosen_where_a_launch_costs_more():
         curve[i] = value
         out[x, y] = curve[PHOTO[x, y]] * 2
         standard = [p for p in standard_passes("h200") if p.name != "inline-stages"]
-        chosen = [replace(p, tables=True) if isinstance(p, GroupStages) else p for p in standard]
+        chosen = [replace(p, fuse_lookups=True) if isinstance(p, GroupStages) else p for p in standard]
         return hl.Pipeline(out).compile("h200", passes=chosen).ir("tile").count("img.group")
 
     assert (kernels(long=False), kernels(long=True)) == (1, 2)

@@ -67,8 +67,8 @@ def test_first_dimension_is_innermost_and_what_the_point_decides_is_a_number():
 
 def test_over_many_points_stays_an_update():
     p, r = hl.ImageParam(hl.Float(32), 2, "p"), hl.RDom([(0, 40)])
-    assert "img.update" in written_out(hl.sum(p[x + r, y]), most_stencil=119)
-    assert "img.update" not in written_out(hl.sum(p[x + r, y]), most_stencil=120)
+    assert "img.update" in written_out(hl.sum(p[x + r, y]), max_stencil_instructions=119)
+    assert "img.update" not in written_out(hl.sum(p[x + r, y]), max_stencil_instructions=120)
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,9 @@ def test_random_pipelines_in_two_versions(seed, shape, misaligned, monkeypatch):
     """Tiles at borders, and of rows that lie where no vectors do, in one version, as of long tile bodies."""
 
     def merged(*, warps):
-        return [MergeVersions(long=0) if p.name == "merge-versions" else p for p in lowering_passes(warps=warps)]
+        return [
+            MergeVersions(min_operations=0) if p.name == "merge-versions" else p for p in lowering_passes(warps=warps)
+        ]
 
     monkeypatch.setattr(emulated_cuda, "lowering_passes", merged)
     case = random_pipeline(seed)
@@ -114,7 +116,7 @@ def test_pairs_in_a_loop(vector, stride, misaligned, monkeypatch):
 
     def rolled(*, warps):
         passes = lowering_passes(warps=warps)
-        return [RollStages(instructions=1, steps=1) if isinstance(p, RollStages) else p for p in passes]
+        return [RollStages(min_instructions=1, unroll=1) if isinstance(p, RollStages) else p for p in passes]
 
     monkeypatch.setattr(emulated_cuda, "lowering_passes", rolled)
     monkeypatch.setattr(pack_subwords, "best_pair_stride", lambda *of: stride)

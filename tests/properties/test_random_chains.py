@@ -63,7 +63,7 @@ def test_most_become_loops():
 
 def test_loops_can_be_asked_for():
     def loops(least):
-        return sum("iter_args" in rolled(seed, RollStages(repetitions=least, instructions=0)) for seed in SEEDS)
+        return sum("iter_args" in rolled(seed, RollStages(min_repetitions=least, min_instructions=0)) for seed in SEEDS)
 
     assert loops(2) > loops(6) > loops(99) == 0
 

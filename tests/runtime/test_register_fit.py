@@ -160,7 +160,7 @@ def test_a_tile_that_spills_at_borders_alone_stays(monkeypatch, passes):
 
 @pytest.mark.parametrize("own", [0, 64])
 def test_versions_in_a_function_of_their_own_are_told_apart_by_the_report(monkeypatch, own):
-    monkeypatch.setattr(pipeline_passes, "_last_of_gpus", lambda: [MergeVersions(long=0)])
+    monkeypatch.setattr(pipeline_passes, "_last_of_gpus", lambda: [MergeVersions(min_operations=0)])
     calls = []
 
     def build(sources, arch, *, strict_float):

@@ -1,10 +1,10 @@
 // Operations on tiles that repeat become a loop that carries tiles; others are left as they are.
 
-// RUN: pipeline-opt %s -p 'roll-stages{instructions=0 steps=1}' --split-input-file | filecheck %s
-// RUN: pipeline-opt %s -p 'roll-stages{instructions=0 steps=1}' --split-input-file | pipeline-opt --split-input-file | filecheck %s
-// RUN: pipeline-opt %s -p 'roll-stages{instructions=0}' --split-input-file | filecheck %s --check-prefix=TWO
+// RUN: pipeline-opt %s -p 'roll-stages{min_instructions=0 unroll=1}' --split-input-file | filecheck %s
+// RUN: pipeline-opt %s -p 'roll-stages{min_instructions=0 unroll=1}' --split-input-file | pipeline-opt --split-input-file | filecheck %s
+// RUN: pipeline-opt %s -p 'roll-stages{min_instructions=0}' --split-input-file | filecheck %s --check-prefix=TWO
 // RUN: pipeline-opt %s -p roll-stages --split-input-file | filecheck %s --check-prefix=SHORT
-// RUN: pipeline-opt %s -p 'roll-stages{instructions=0 repetitions=6}' --split-input-file | filecheck %s --check-prefix=SHORT
+// RUN: pipeline-opt %s -p 'roll-stages{min_instructions=0 min_repetitions=6}' --split-input-file | filecheck %s --check-prefix=SHORT
 
 #own = #warp.layout<origin = [-4, -2], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>
 #beside = #warp.layout<origin = [-4, -2], lanes = [32, 4], warps = [4, 2], columns = [-1, 5], rows = [-1, 3]>
