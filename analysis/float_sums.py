@@ -33,7 +33,7 @@ class FloatSum:
     """Products that a step adds up; None for a rule with quotients."""
 
     def bound(self) -> str:
-        """Upper bound of the distance from the exact sum, as in docs/semantics.md."""
+        """Return an upper bound of the distance from the exact sum, as in docs/semantics.md."""
         if self.products is None:
             return "no bound, for it has quotients"
         known = math.prod(n for n in self.counts if isinstance(n, int))

@@ -72,7 +72,7 @@ def run_of_places(update: UpdateOp, found: Recurrence) -> Run | None:
 
 
 def chain_of(update: UpdateOp) -> list[UpdateOp]:
-    """The update, and those behind it of which each is the only user of the functions of the one before."""
+    """Return the update, and those behind it of which each is the only user of the functions of the one before."""
     chain = [update]
     while True:
         used = [use.operation for f in chain[-1].funcs for use in f.uses]

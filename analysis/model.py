@@ -108,7 +108,7 @@ class Node:
     _shares: dict[int, float] = field(default_factory=dict)
 
     def share_of_rows(self, together: int) -> float:
-        """The share of its instructions left in a loop over several rows, which computes common values once."""
+        """Return the share of instructions left in a loop over several rows, which computes common values once."""
         if together == 1 or not isinstance(self.op, StageOp) or SHARES_ROWS not in self.op.attributes:
             return 1.0
         found = self._shares.get(together)
@@ -139,11 +139,11 @@ class PipelineModel:
     _producers: list[list[int]] = field(default_factory=list)
 
     def consumers(self, id: int) -> Sequence[int]:
-        """The stages that read node `id`, in program order."""
+        """Return the stages that read node `id`, in program order."""
         return self._consumers[id]
 
     def producers(self, id: int) -> Sequence[int]:
-        """The functions that node `id` reads, in program order."""
+        """Return the functions that node `id` reads, in program order."""
         return self._producers[id]
 
     def add(self, node: Node) -> None:
@@ -159,7 +159,8 @@ class PipelineModel:
             self._consumers[producer].append(id)
 
     def stored(self, members: Collection[int]) -> list[int]:
-        """The members that a kernel of these members stores, in program order: outputs, and functions read outside."""
+        """Return the members that a kernel of these members stores, in program order: outputs, and functions read
+        outside."""
 
         found = []
         for id in sorted(members):

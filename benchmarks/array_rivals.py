@@ -17,7 +17,7 @@ Inputs = Sequence[tuple[Any, ...]]
 
 
 class ArrayRival:
-    """One of NAMES; `first` has to be called before the others."""
+    """A rival, one of NAMES; `first` must be called before the other methods."""
 
     def __init__(self, name: str, rival: Callable[..., Any]):
         self.name = name

@@ -39,7 +39,7 @@ INLINED = {
 VECTORS = {"mat_mul", "conv_layer", "depthwise_separable_conv", "demosaic", "nl_means", "bgu"}
 """Examples whose updates take minutes one number at a time."""
 SLOW = {"demosaic"}
-"""What is compared at `small` where it is named."""
+"""Cases that are compared only at `small` sizes."""
 EXPONENTIALS = {"local_laplacian", "nl_means"}
 """Examples that call `exp`, which Halide computes by a polynomial of its own."""
 
@@ -152,7 +152,7 @@ def in_child(case: Case, size: str, limit: float) -> dict[str, Any]:
 
 
 def facts() -> dict[str, Any]:
-    """Facts needed to repeat the comparison."""
+    """Return the facts needed to repeat the comparison."""
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "command": " ".join([Path(sys.executable).name, *sys.argv]),

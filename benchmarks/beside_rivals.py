@@ -194,7 +194,7 @@ def lines(task: Task, seconds: float) -> list[str]:
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     names, whos = [case.name for case in ALL], [*ARRAYS, *AUTOSCHEDULERS]
     parser.add_argument("--only", action="append", choices=names, metavar="NAME", help=", ".join(names))

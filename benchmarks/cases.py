@@ -26,7 +26,7 @@ class Case:
     example: str
     """The file in examples/ whose `pipeline(**arguments)` gives the Pipeline."""
     rival: Callable[..., Any] | None
-    """The same function of arrays, see rivals.py; None: rivals have not got it."""
+    """The computation by arrays, see rivals.py; None if rivals lack it."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     pixel: tuple[str, int] | None = None
     """The argument `pixel`: the name of a type in tilefuse, and its bits."""

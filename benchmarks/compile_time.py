@@ -66,7 +66,7 @@ print(json.dumps(seconds))
 
 
 def small_chain(stages: int) -> Any:
-    """`stages` stencils of three points in turn along x and y, from 16 bits to 16 bits."""
+    """Return a chain of `stages` three-point stencils, alternately along x and y, of 16 bits."""
     import tilefuse as hl
 
     x, y = hl.Var("x"), hl.Var("y")
@@ -80,7 +80,7 @@ def small_chain(stages: int) -> Any:
 
 
 def distinct_stages(stages: int, kind: str, bits: int, reads: int, *, planes: bool = False) -> Any:
-    """`stages` stencils that differ, of two to `reads` points; some read an earlier stage too.
+    """Return a pipeline of `stages` different stencils of two to `reads` points; some read an earlier stage too.
 
     `kind` and `bits` name the element; `planes`: of three channels, one after the other in memory.
     """
@@ -108,7 +108,7 @@ def distinct_stages(stages: int, kind: str, bits: int, reads: int, *, planes: bo
 
 
 def subjects() -> dict[str, Callable[[], Any]]:
-    """Compiled pipelines by name."""
+    """Return pipelines by name."""
     found: dict[str, Callable[[], Any]] = {
         case.name: case.pipeline for case in CASES if case.name in ("harris", "stencil_chain")
     }
@@ -121,7 +121,7 @@ def subjects() -> dict[str, Callable[[], Any]]:
 
 
 def steps(build: Callable[[], Any], target: str) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Names and thunks, to be run in order: each gets results of the ones before it."""
+    """Yield names and thunks, to be run in order: each gets the results of the previous ones."""
     from tilefuse.dialects.verification import verify
     from tilefuse.lowering.printers import print_cuda
     from tilefuse.passes.pipeline import lowering_passes, new_context, standard_passes
@@ -141,7 +141,7 @@ def steps(build: Callable[[], Any], target: str) -> Iterator[tuple[str, Callable
 
 @collector_off()  # as in Pipeline.compile
 def measure(build: Callable[[], Any], target: str, repeat: int) -> dict[str, float]:
-    """Seconds of processor time per step, the least of `repeat` runs.
+    """Return the processor seconds per step, the minimum of `repeat` runs.
 
     The compiler has one thread: on an idle machine this is the time that passes.
     """
@@ -156,7 +156,7 @@ def measure(build: Callable[[], Any], target: str, repeat: int) -> dict[str, flo
 
 
 def first_seconds(name: str, target: str, repeat: int) -> dict[str, float]:
-    """Seconds in a new process until each milestone; the least of `repeat` processes.
+    """Return the seconds from the start of a process to each milestone, the minimum of `repeat` processes.
 
     Processor time of the one thread that works: what passes on an idle machine.
 
@@ -190,14 +190,14 @@ def profile(build: Callable[[], Any], target: str, wanted: str) -> None:
 
 
 def exponents(seconds: dict[int, float]) -> dict[str, float]:
-    """Of growth between chains: 1 is linear; from 10 to 1000 stages n log n is 1.24."""
+    """Return exponents of growth between chains: 1 is linear; from 10 to 1000 stages n log n is 1.24."""
     known = sorted(seconds)
     pairs = [*itertools.pairwise(known), *([(known[0], known[-1])] if len(known) > 2 else [])]
     return {f"{a} to {b}": math.log(seconds[b] / seconds[a]) / math.log(b / a) for a, b in pairs}
 
 
 def table(results: dict[str, Any]) -> str:
-    """Milliseconds: a column per subject, a row per step."""
+    """Format milliseconds as a table: a column per subject, a row per step."""
     from tilefuse.passes.pipeline import standard_passes
 
     timed = {n: s for n, s in results["subjects"].items() if "error" not in s}
@@ -223,7 +223,7 @@ def table(results: dict[str, Any]) -> str:
 
 
 def growth(timed: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
-    """Exponents of the whole and of each step over the small chains."""
+    """Return the exponents of all steps and of each step over the small chains."""
     chains = {stages: timed[f"chain_{stages}"] for stages in STAGES if f"chain_{stages}" in timed}
     if len(chains) < 2:
         return {}
@@ -234,7 +234,7 @@ def growth(timed: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
 
 
 def main() -> int:
-    """Exit status: 1 if something did not compile."""
+    """Run the command line; exit status 1 if a pipeline did not compile."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     known = subjects()
     parser.add_argument("--only", action="append", choices=list(known), metavar="NAME", help=", ".join(known))

@@ -24,7 +24,7 @@ from tilefuse.tools.calibration.measuring import NAMES
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", action="append", choices=[c.name for c in CASES], metavar="NAME")
     parser.add_argument("--output", type=Path, help="JSON (default: benchmarks/results/<date>-<gpu>-cost-model.json)")
@@ -44,21 +44,21 @@ class Subject:
         return next(c for c in CASES if c.name == self.name)
 
     def module(self) -> ModuleOp:
-        """The algorithm."""
+        """Return the algorithm as a module."""
         module: ModuleOp = self.case.pipeline().to_module()
         return module
 
     def pictures(self, width: int, height: int, seed: int) -> list[np.ndarray]:
-        """The one input."""
+        """Return the random input."""
         return [self.case.picture(next(n for n, size in SIZES.items() if size == (width, height)), seed)]
 
     def differs(self, got: np.ndarray, expected: np.ndarray) -> str | None:
-        """Why another schedule's result is wrong."""
+        """Explain why another schedule's result is wrong; None if it is right."""
         return disagreement(got, expected, self.case)
 
 
 def summary(rows: list[dict[str, Any]], size: int, chosen: dict[str, Any] | None = None) -> dict[str, float]:
-    """Figures of the schedules of one example at one size that ran as drawn; `chosen`: the compiler's choice."""
+    """Summarise the schedules of one example at one size that ran as drawn; `chosen`: the compiler's choice."""
     good = [r for r in rows if not r["changed"] and not r["wrong"]]
     predicted, measured = [r["predicted_us"][size] for r in good], [r["us"][size] for r in good]
     errors = [math.log(p / m) for p, m in zip(predicted, measured, strict=True)]
@@ -78,7 +78,7 @@ def summary(rows: list[dict[str, Any]], size: int, chosen: dict[str, Any] | None
 
 
 def summarise(cases: dict[str, Any]) -> dict[str, Any]:
-    """Per example and size, and over all."""
+    """Summarise the cases per example and size, and over all."""
     found: dict[str, Any] = {"cases": {}}
     for name, entry in cases.items():
         found["cases"][name] = {s: summary(entry["rows"], i, entry["compiled"].get(s)) for i, s in enumerate(NAMES)}
@@ -98,7 +98,7 @@ def summarise(cases: dict[str, Any]) -> dict[str, Any]:
 
 
 def table(found: dict[str, Any]) -> str:
-    """Markdown."""
+    """Format the summary as a table in Markdown."""
     lines = [
         "| example | size | schedules | rank correlation | rms log error | compiled us (predicted) | best us | loss |",
         "|---|---|---|---|---|---|---|---|",
@@ -123,7 +123,7 @@ def table(found: dict[str, Any]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Exit status: 1 if a schedule failed or gave a wrong result."""
+    """Run the command line; exit status 1 if a schedule failed or gave a wrong result."""
     options = parse(argv)
     chosen = [Subject(c.name) for c in CASES if options.only is None or c.name in options.only]
     results: dict[str, Any] = {"seed": options.seed, "cases": {}}

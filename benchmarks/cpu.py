@@ -50,13 +50,13 @@ class Recorder:
         return getattr(self._halide, name)
 
     def Func(self, name: str) -> Any:
-        """A Func that is remembered."""
+        """Make a recorded Func."""
         self.funcs[name] = made = self._halide.Func(name)
         return made
 
 
 def boxes(count: int) -> Callable[..., Any]:
-    """The 3x3 mean of f32, so many times one after the other; the edge of the picture is repeated."""
+    """Return the algorithm of `count` consecutive 3x3 means of f32, with repeated edges."""
 
     def algorithm(image: Any, hl: Any = tilefuse) -> Any:
         x, y = hl.Var("x"), hl.Var("y")
@@ -98,12 +98,12 @@ class ForBytes:
         return getattr(self._hl, name)
 
     def repeat_edge(self, image: Any) -> Any:
-        """The picture with repeated edges, as bytes."""
+        """Return the picture with repeated edges, as bytes."""
         return Bytes(self._hl.BoundaryConditions.repeat_edge(image._of), self._hl)
 
 
 def of_bytes(algorithm: Callable[..., Any], scale: float, channels: bool = False) -> Callable[..., Any]:
-    """The algorithm on a picture of bytes, its result times `scale` rounded to bytes."""
+    """Return the algorithm on a picture of bytes, with its result times `scale` rounded to bytes."""
 
     def on_bytes(image: Any, hl: Any = tilefuse) -> Any:
         at = [hl.Var(name) for name in ("xyc" if channels else "xy")]
@@ -115,7 +115,8 @@ def of_bytes(algorithm: Callable[..., Any], scale: float, channels: bool = False
 
 
 def rolling(hl: Any, output: Any, stages: Sequence[Any], lanes: int) -> None:
-    """Strips of rows in parallel; each stage's rows roll (Halide's schedules of blur, Harris and unsharp)."""
+    """Schedule strips of rows in parallel; each stage's rows are computed as needed (Halide's schedules of blur, Harris
+    and unsharp)."""
     x, y, yi = hl.Var("x"), hl.Var("y"), hl.Var("yi")
     output.split(y, y, yi, STRIP).parallel(y).vectorize(x, lanes)
     for stage in stages:
@@ -131,7 +132,8 @@ def rolling_colours(hl: Any, output: Any, stages: Sequence[Any], lanes: int) -> 
 
 
 def tiled_groups(size: tuple[int, int], together: int) -> Callable[..., None]:
-    """So many stages share a tile, of `size`; the last of them is stored (Halide's schedule of its stencil chain)."""
+    """Return a schedule in which each `together` stages share tiles of `size`, the last stage is stored (Halide's
+    schedule of its stencil chain)."""
 
     def schedule(hl: Any, output: Any, stages: Sequence[Any], lanes: int) -> None:
         x, y, xi, yi = hl.Var("x"), hl.Var("y"), hl.Var("xi"), hl.Var("yi")
@@ -151,7 +153,8 @@ def tiled_groups(size: tuple[int, int], together: int) -> Callable[..., None]:
 
 
 def _cases() -> dict[str, tuple[Callable[..., Any], str, int, Callable[..., None], int]]:
-    """Name: algorithm, pixel type, channels of the input (0 for none), schedule, how much smaller the output is."""
+    """Return the cases by name: algorithm, pixel type, input channels (0 for none), schedule, and by how much the
+    output is smaller."""
     many = tiled_groups((256, 128), 8)
     return {
         "blur_f32": (blur.blur, "float32", 0, rolling, 2),
@@ -182,12 +185,12 @@ BEFORE_BYTES = ("harris", "unsharp", "canny")
 
 
 def halide_type(hl: Any, dtype: str) -> Any:
-    """The pixel type by Halide's name."""
+    """Return the pixel type by Halide's name."""
     return hl.Float(32) if dtype == "float32" else hl.UInt(8 * np.dtype(dtype).itemsize)
 
 
 def rival(hl: Any, case: Any, array: np.ndarray, out: np.ndarray) -> Callable[[], None]:
-    """A call of Halide's pipeline, compiled."""
+    """Return a compiled call of Halide's pipeline."""
     algorithm, dtype, channels, schedule, _ = case
     recorder = Recorder(hl)
     image = hl.ImageParam(halide_type(hl, dtype), 3 if channels else 2, "image")
@@ -204,7 +207,7 @@ def rival(hl: Any, case: Any, array: np.ndarray, out: np.ndarray) -> Callable[[]
 
 
 def ours(case: Any, array: np.ndarray, out: np.ndarray, extent: tuple[int, int]) -> Callable[[], None]:
-    """A call of our program."""
+    """Return a call of our program."""
     algorithm, dtype, channels, _, _ = case
     image = tilefuse.ImageParam(halide_type(tilefuse, dtype), 3 if channels else 2, "image")
     program = tilefuse.Pipeline(algorithm(image, tilefuse)).compile("cpu", extent=extent)
@@ -212,7 +215,7 @@ def ours(case: Any, array: np.ndarray, out: np.ndarray, extent: tuple[int, int])
 
 
 def measure(calls: dict[str, Callable[[], None]], seconds: float) -> dict[str, tuple[float, float]]:
-    """The least (milliseconds, milliseconds of processor time) of each call, in turn for so long.
+    """Return the minimum (milliseconds, processor milliseconds) of each call; calls alternate for `seconds`.
 
     A turn is some calls, two at least: threads of the one before have gone to sleep by its last.
     """
@@ -236,14 +239,15 @@ def measure(calls: dict[str, Callable[[], None]], seconds: float) -> dict[str, t
 
 
 def agree(a: np.ndarray, b: np.ndarray) -> bool:
-    """Integers alike, of bytes but few; floats but for contraction, which moves few of Canny's edges."""
+    """Whether integers are equal (of bytes nearly all), and floats equal except for contraction, which moves few of
+    Canny's edges."""
     if a.dtype.kind != "f":
         return bool(np.mean(a == b) > (0.999 if a.dtype.itemsize == 1 else 0.999999999))
     return bool(np.mean(np.isclose(a, b, rtol=1e-3, atol=1e-5)) > 0.999)
 
 
 def conditions() -> dict[str, Any]:
-    """The command, the day, the threads and the versions that figures belong to."""
+    """Return the command, the date, the threads and the versions of the figures."""
     words = [f"{name}={value}" for name in ("OMP_NUM_THREADS", "HL_NUM_THREADS") if (value := os.environ.get(name))]
     return {
         "date": datetime.date.today().isoformat(),
@@ -254,7 +258,7 @@ def conditions() -> dict[str, Any]:
 
 
 def _halide_version() -> str:
-    """As the package says; one that was copied here without its metadata does not."""
+    """Return the version of the Halide package; None if its metadata is missing."""
     try:
         return version("halide")
     except PackageNotFoundError:

@@ -67,7 +67,7 @@ _IGNORE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)(lambda contex
 
 
 def load(path: Path, arrays: Sequence[np.ndarray], out: np.ndarray, mins: Sequence[int]) -> Callable[[], None]:
-    """A call of a library that `write` has made; `mins`: where the output begins, x first."""
+    """Return a call of a library made by `write`; `mins`: min of the output, x first."""
     library = ctypes.CDLL(str(path.resolve()))
     library.halide_set_error_handler(_IGNORE)  # the other one ends the process
     function = getattr(library, ENTRY)

@@ -50,7 +50,7 @@ LIMIT = 300.0
 
 
 def planar(array: np.ndarray) -> np.ndarray:
-    """A picture with its channels first: x is the dimension that lies side by side."""
+    """Return a picture with its channels first and x contiguous."""
     return np.ascontiguousarray(np.moveaxis(array, -1, 0)) if is_picture(array) else array
 
 
@@ -68,19 +68,19 @@ class AllFuncs(Recorder):
         return getattr(conditions if hasattr(conditions, name) else self._halide, name)
 
     def Func(self, name: str) -> Any:
-        """A Func that is remembered."""
+        """Make a recorded Func."""
         same = sum(n == name or (n.startswith(f"{name}_") and n[len(name) + 1 :].isdigit()) for n in self.funcs)
         made = self._halide.Func(name)
         self.funcs[f"{name}_{same}" if name in self.funcs else name] = made
         return made
 
     def Param(self, type_: Any, name: str, value: float) -> Any:
-        """A parameter that is remembered, with its value."""
+        """Make a recorded parameter with its value."""
         self.params.append((self._halide.Param(type_, name, value), value))
         return self.params[-1][0]
 
     def repeat_edge(self, of: Any, *box: Any) -> Any:
-        """A Func or image with its edge repeated; of a Func it is remembered."""
+        """Return a Func or image with repeated edges; the result for a Func is recorded."""
         made = self._halide.BoundaryConditions.repeat_edge(of, *box)
         for name in [n for n, f in self.funcs.items() if f is of]:
             self.funcs[f"{name}_edge"] = made
@@ -88,13 +88,14 @@ class AllFuncs(Recorder):
 
 
 def agree(a: np.ndarray, b: np.ndarray) -> bool:
-    """All but for contraction, which moves few edges and few integers that are cut from floats."""
+    """Whether results are equal except for contraction, which moves few edges, and few integers that are cut from
+    floats."""
     near = np.isclose(a.astype(np.float64), b.astype(np.float64), rtol=1e-3, atol=1e-4)
     return bool(np.mean(near) > 0.98)
 
 
 def plain(output: Any, funcs: Iterable[Any]) -> None:
-    """Rows in parallel, vectors along x, of all Funcs and their updates that have pure coordinates."""
+    """Schedule all Funcs, and their updates with pure coordinates, by rows in parallel, vectorised along x."""
     for func in [f for f in funcs if f.name() != output.name()] + [output]:
         func.compute_root()
         pure = func.args()
@@ -127,7 +128,7 @@ def _schedule(halide: Any, how: str, name: str, output: Any, funcs: Mapping[str,
 def _scheduled(
     example: Any, how: str, arrays: Sequence[np.ndarray], shape: Sequence[int], mins: Sequence[int]
 ) -> tuple[Any, list[Any], list[tuple[Any, float]]]:
-    """Halide's output under a schedule, the images that it is of, and its parameters with their values."""
+    """Return Halide's output under a schedule, its images, and its parameters with their values."""
     import halide
 
     recorder = AllFuncs(halide)
@@ -147,7 +148,7 @@ def _scheduled(
 def rival(
     example: Any, how: str, arrays: Sequence[np.ndarray], out: np.ndarray, mins: Sequence[int]
 ) -> Callable[[], None]:
-    """A call of Halide's pipeline under a schedule; `mins`: where the output begins, x first."""
+    """Return a call of Halide's pipeline under a schedule; `mins`: min of the output, x first."""
     import halide
 
     output, images, _ = _scheduled(example, how, arrays, out.shape, mins)
@@ -161,7 +162,7 @@ def rival(
 
 @contextlib.contextmanager
 def turn(name: str) -> Iterator[None]:
-    """The one process that times at a time: it holds a file of the folder that $CPU_APPS_TURN names.
+    """Hold the lock of the one process that times: a file in the folder that $CPU_APPS_TURN names.
 
     A file of its own there says that it is ready: the first of them times when all are, so that no compiler runs then.
     """
@@ -176,19 +177,19 @@ def turn(name: str) -> Iterator[None]:
 
 
 def blas(arrays: Sequence[np.ndarray], out: np.ndarray) -> Callable[[], Any]:
-    """A call of NumPy's product."""
+    """Return a call of NumPy's matrix product."""
     a, b = arrays
     return lambda: np.matmul(b, a, out=out)  # x is the last axis
 
 
 def schedules_of(name: str, against: Sequence[str]) -> list[str]:
-    """The rivals that an example has."""
+    """Return the rivals of an example."""
     has = {BLAS: name == "mat_mul", EXPERT: name in SCHEDULES}
     return [how for how in against if has.get(how, True)]
 
 
 def _output_box(example: Any, arrays: Sequence[np.ndarray], box: Mapping[str, Any]) -> tuple[list[int], list[int]]:
-    """Where the output begins, x first, and its shape, x last."""
+    """Return the min of the output, x first, and its shape, x last."""
     rest = {key: value for key, value in box.items() if key != "sizes"}
     [out] = example.pipeline().compile("reference").output_boxes(*arrays, **rest).values()
     return [low for low, _ in out], list(box.get("sizes") or [n for _, n in out])[::-1]
@@ -257,13 +258,13 @@ def one(
 
 
 def wait_for_all(folder: Path, count: int, pending: Sequence[Future[Any]]) -> None:
-    """Wait until so many processes are ready to time, or have failed."""
+    """Wait until `count` processes are ready to time, or have failed."""
     while len(list(folder.glob("*.ready"))) + sum(p.done() for p in pending) < count:
         time.sleep(0.2)
 
 
 def _in_a_process(name: str, given: argparse.Namespace) -> dict[str, Any]:
-    """As `one` or `write`, of a process that an autoscheduler may end or keep for too long."""
+    """Run `one` or `write` in a process of its own, which an autoscheduler may end or block."""
     command = [sys.executable, __file__, "--one", name, "--photo", given.photo, "--seconds", str(given.seconds)]
     command += ["--against", *given.against]
     # NumPy's threads look for work for some 30 ms if nothing is said, through the turns of the others

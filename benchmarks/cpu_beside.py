@@ -44,12 +44,12 @@ LIMIT = 240.0
 
 
 def symbol(name: str, size: str, how: str) -> str:
-    """The C function of a pipeline under a schedule: one by hand is for all sizes."""
+    """Return the name of the C function of a pipeline under a schedule; schedules by hand serve all sizes."""
     return f"rival_{name}_{how}" if HOWS[how] else f"rival_{name}_{how}_{size}"
 
 
 def shapes(name: str, size: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Of the input and of the output, x last."""
+    """Return the shapes of input and output, x last."""
     _, _, channels, _, smaller = _cases()[name]
     width, height = (int(n) for n in size.split("x"))
     planes = (channels,) if channels else ()
@@ -116,7 +116,7 @@ def build(folder: Path, threads: int, target: str, names: Sequence[str], jobs: i
 
 
 def buffer(array: np.ndarray) -> tuple[HalideBuffer, Any]:
-    """Halide's own buffer of an array, and an object that must live as long."""
+    """Return Halide's buffer of an array, and an object that must outlive it."""
     dims, stride = (Dimension * array.ndim)(), 1
     for dim, extent in zip(dims, reversed(array.shape), strict=True):
         dim.min, dim.extent, dim.stride = 0, extent, stride
@@ -129,7 +129,7 @@ def buffer(array: np.ndarray) -> tuple[HalideBuffer, Any]:
 
 
 def rival(library: ctypes.CDLL, function: str, array: np.ndarray, out: np.ndarray) -> Callable[[], None] | None:
-    """A call of a schedule; None if it could not be compiled, or fails."""
+    """Return a call of a schedule; None if it could not be compiled, or fails."""
     called = getattr(library, function, None)
     if called is None:
         return None
@@ -153,7 +153,7 @@ _ERROR = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)(lambda _, text
 
 
 def load(folder: Path) -> ctypes.CDLL:
-    """The library of rivals in a folder."""
+    """Load the library of rivals in a folder."""
     library = ctypes.CDLL(str((folder / "rivals.so").resolve()))
     library.halide_set_error_handler.restype = ctypes.c_void_p
     library.halide_set_error_handler(_ERROR)
@@ -185,7 +185,7 @@ def one(library: ctypes.CDLL, name: str, size: str, seconds: float) -> dict[str,
 
 
 def means(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """The geometric mean of the ratios, by size."""
+    """Return the geometric means of the ratios, by size."""
     sizes = {row["size"] for row in rows}
     logs = {s: [math.log(row["ratio"]) for row in rows if row["size"] == s] for s in sizes}
     return {size: math.exp(sum(found) / len(found)) for size, found in logs.items()}

@@ -20,7 +20,7 @@ def _vars(hl: Any, names: str) -> list[Any]:
 
 
 def iir_blur(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """A strip of columns goes down, up, and is transposed before the next one."""
+    """Schedule strips of columns: each goes down, up, and is transposed before the next one."""
     for number in ("", "_1"):
         blur, transpose = funcs[f"blur{number}"], funcs[f"transpose{number}"]
         x, y, c = transpose.args()
@@ -33,7 +33,7 @@ def iir_blur(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
 
 
 def max_filter(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """Wide strips of columns of each channel in parallel; the maxima of columns are kept for a strip."""
+    """Schedule wide strips of columns of each channel in parallel; column maxima are kept per strip."""
     x, y, c = output.args()
     tx, t = _vars(hl, "tx t")
     funcs["slice_for_radius"].compute_root()
@@ -47,7 +47,7 @@ def max_filter(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
 
 
 def lens_blur(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """The pyramid of each plane by itself, all planes in parallel; samples of the aperture of 8 pixels at a time."""
+    """Schedule the pyramid of each plane separately, all planes in parallel; aperture samples of 8 pixels at a time."""
     xi, yi, t = _vars(hl, "xi yi t")
     first = funcs["push_0"]
     x, y, z, c = first.args()
@@ -83,7 +83,7 @@ def lens_blur(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
 
 
 def depthwise_separable_conv(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """Tiles of sums in registers; the channels' own convolution within slices of the sum over channels."""
+    """Schedule tiles of sums in registers; the depthwise convolution is computed per slice of the channel sum."""
     tile_d, tile_w, tile_h = (lanes, 6, 4) if lanes == 16 else (2 * lanes, 3, 2)
     di, xi, yi = _vars(hl, "di xi yi")
     ro, ri = hl.RVar("ro"), hl.RVar("ri")
@@ -104,7 +104,7 @@ def depthwise_separable_conv(hl: Any, output: Any, funcs: Funcs, lanes: int) -> 
 
 
 def camera_pipe(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """Strips of 128 rows; rows of the sites roll, and tiles of two rows go from colours to bytes."""
+    """Schedule strips of 128 rows; rows of the sites roll, and tiles of two rows go from colours to bytes."""
     curved = funcs["curved"]
     x, y, c = curved.args()
     yo, yi, xi, yii = _vars(hl, "yo yi xi yii")
@@ -133,7 +133,7 @@ def camera_pipe(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
 
 
 def conv_layer(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """Tiles of sums in registers, of which the filters' vectors are loaded once each."""
+    """Schedule tiles of sums in registers; each vector of the filters is loaded once per tile."""
     tile_w, tile_h = (4, 5) if lanes == 16 else (3, 4)
     co, ci, xo, xi = _vars(hl, "co ci xo xi")
     c, x, y, n = output.args()
@@ -148,7 +148,7 @@ def conv_layer(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
 
 
 def bilateral_grid(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """Rows of the grid in parallel, its first blur with the histogram; the output by rows."""
+    """Schedule rows of the grid in parallel, the first blur with the histogram, and the output by rows."""
     blurz, histogram = funcs["blurz"], funcs["histogram"]
     x, y, z, c = blurz.args()
     blurz.compute_root().reorder(c, z, x, y).bound(c, 0, 2).parallel(y).vectorize(x, 8).unroll(c)
@@ -163,7 +163,7 @@ def bilateral_grid(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
 
 
 def hist(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """A histogram of each row, summed; the output by rows."""
+    """Schedule a histogram per row, then their sum; the output by rows."""
     x, y = funcs["Y"].args()
     funcs["Y"].compute_root().parallel(y, 8).vectorize(x, 8)
     rows, table = funcs["hist_rows"], funcs["histogram"]
@@ -182,7 +182,7 @@ def hist(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
 
 
 def interpolate(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """The way down by strips of 8 rows, the way up by rows that roll in strips of 32."""
+    """Schedule the way down by strips of 8 rows, the way up by rows that roll in strips of 32."""
     yo, yi, xo, xi = _vars(hl, "yo yi xo xi")
     for level in range(1, 9):
         down = funcs[f"downsampled_{level}"]
@@ -201,7 +201,7 @@ def interpolate(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
 
 
 def local_laplacian(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """Large levels of the pyramids by strips of rows; the output's levels roll in strips of 64."""
+    """Schedule large levels of the pyramids by strips of rows; the output's levels roll in strips of 64."""
     yo = hl.Var("yo")
     funcs["remap"].compute_root()
     x, y, c = output.args()
@@ -224,7 +224,7 @@ def local_laplacian(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
 
 
 def nl_means(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """Tiles of 16 x 8 pixels, which go over the shifts with all channels at once."""
+    """Schedule tiles of 16 x 8 pixels, which loop over the shifts with all channels at once."""
     x, y, c = output.args()
     tx, ty = _vars(hl, "tx ty")
     output.compute_root().reorder(c, x, y).tile(x, y, tx, ty, x, y, 16, 8).parallel(ty).vectorize(x, 8)
@@ -238,7 +238,7 @@ def nl_means(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
 
 
 def _rolling(hl: Any, output: Any, stages: Sequence[Any], lanes: int) -> None:
-    """Strips of 32 rows in parallel, in which each stage's rows roll."""
+    """Schedule strips of 32 rows in parallel, in which each stage's rows roll."""
     y, yi = output.args()[1], hl.Var("yi")
     output.split(y, y, yi, 32).parallel(y).vectorize(output.args()[0], lanes)
     for stage in stages:
@@ -246,27 +246,27 @@ def _rolling(hl: Any, output: Any, stages: Sequence[Any], lanes: int) -> None:
 
 
 def blur(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """Strips of rows; the sums along x roll."""
+    """Schedule strips of rows; the sums along x roll."""
     _rolling(hl, output, [funcs["blur_x"]], lanes * 32 // output.type().bits())
 
 
 def harris(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """Strips of rows; brightness and gradients roll, all else is computed where it is read."""
+    """Schedule strips of rows; brightness and gradients roll, all else is inlined."""
     _rolling(hl, output, [funcs[name] for name in ("gray", "Ix", "Iy")], lanes)
 
 
 def binomial(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """Strips of rows; all else rolls."""
+    """Schedule strips of rows; all else rolls."""
     _rolling(hl, output, [f for f in funcs.values() if f.name() != output.name()], lanes * 32 // output.type().bits())
 
 
 def canny(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """Strips of rows, in which all that has several readers rolls."""
+    """Schedule strips of rows, in which stages with several readers roll."""
     _rolling(hl, output, [f for f in funcs.values() if f.name() != output.name()], lanes)
 
 
 def unsharp(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """Strips of rows of all channels; brightness, its blurs and the ratio by rows."""
+    """Schedule strips of rows of all channels; brightness, its blurs and the ratio by rows."""
     x, y, c = output.args()
     yi = hl.Var("yi")
     output.bound(c, 0, 3).split(y, y, yi, 32).reorder(x, c, yi, y).parallel(y).vectorize(x, lanes)
@@ -276,7 +276,8 @@ def unsharp(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
 
 
 def _tiles_of_several(size: tuple[int, int], together: int, skip: str = "-") -> Schedule:
-    """So many stages to a tile of `size`, the last of which is stored; Funcs whose name begins with `skip` are left."""
+    """Return a schedule in which each `together` stages share tiles of `size`; Funcs whose name begins with `skip` are
+    left out."""
 
     def schedule(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
         xi, yi = _vars(hl, "xi yi")
@@ -296,7 +297,7 @@ def _tiles_of_several(size: tuple[int, int], together: int, skip: str = "-") -> 
 
 
 def mat_mul(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """Tiles of 32 rows of three vectors, four of which are in registers (Halide's performance test)."""
+    """Schedule tiles of 32 rows of three vectors, four of which are in registers (Halide's performance test)."""
     x, y = output.args()
     xi, yi, yii, xy = _vars(hl, "xi yi yii xy")
     product = funcs["product"]
@@ -309,7 +310,8 @@ def mat_mul(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
 
 
 def bgu(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """The grid by rows, a cell's sums in order; the output by rows, with the matrices of a row between grid lines."""
+    """Schedule the grid by rows, a cell's sums in order; the output by rows, with the matrices of a row between grid
+    lines."""
     histogram, line = funcs["histogram"], funcs["line"]
     funcs["gray_small"].compute_root().parallel(funcs["gray_small"].args()[1]).vectorize(
         funcs["gray_small"].args()[0], lanes
@@ -335,7 +337,8 @@ def bgu(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
 
 
 def demosaic(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """Layers one after the other, channels side by side, with tiles of sums in registers as in `conv_layer`."""
+    """Schedule layers one after the other, with contiguous channels and tiles of sums in registers as in
+    `conv_layer`."""
     layers = [name for name in funcs if name.startswith("layer_") and not name.endswith("_sum")]
     for name in [*layers, "full"]:
         layer, total = funcs[name], funcs[f"{name}_sum"]
@@ -358,7 +361,8 @@ def demosaic(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
 
 
 def pyramid_blend(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """Levels of the pyramids by strips of rows, with the Funcs between them; the output's levels in strips, too."""
+    """Schedule levels of the pyramids by strips of rows, with the Funcs between them; the output's levels in strips
+    too."""
     for name, func in funcs.items():
         root = func.name() == output.name() or name.split("_")[0] in ("first", "second", "mask", "result")
         if not root or "detail" in name or name.endswith("_edge"):

@@ -118,7 +118,7 @@ def in_new_process(*arguments: str) -> Any:
 
 @functools.cache
 def _bytecode() -> str:
-    """The folder of Python's bytecode, filled by a process that is not counted."""
+    """Return a folder of Python's bytecode, filled by a process that is not measured."""
     folder = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, folder)
     env = {**os.environ, "PYTHONPYCACHEPREFIX": folder}
@@ -141,7 +141,7 @@ def measure(name: str, target: str, repeat: int) -> dict[str, Any]:
 
 
 def line(name: str, found: dict[str, Any]) -> str:
-    """One row of the table."""
+    """Format one row of the table."""
     goal = (
         f"; goal {GOALS[name]:.0f} s: {'met' if found['wall'] <= GOALS[name] else 'NOT met'}" if name in GOALS else ""
     )

@@ -54,7 +54,7 @@ ABOUT = {
 
 
 def inputs_of(name: str) -> tuple[np.ndarray, ...]:
-    """Inputs of the example: made of a piece of its sample, or pieces of its own samples."""
+    """Return inputs of an example, made of a piece of its sample picture."""
     sample, x, y = ABOUT[name]
     side = SIDE + (MARGIN if name == "camera_pipe" else 0)
     piece = np.s_[y : y + side, x : x + side]
@@ -66,7 +66,7 @@ def inputs_of(name: str) -> tuple[np.ndarray, ...]:
 
 
 def as_seen(inputs: tuple[np.ndarray, ...]) -> np.ndarray:
-    """The largest pictures among the inputs, side by side where there are two and they are small."""
+    """Return the largest input pictures, side by side if there are two small ones."""
     if inputs[0].ndim == 4:  # a layer's: three channels of the first picture
         piece = inputs[0][0, :, :, :3]
         return scaled(piece / piece.max())
@@ -77,7 +77,7 @@ def as_seen(inputs: tuple[np.ndarray, ...]) -> np.ndarray:
 
 
 def scaled(picture: np.ndarray) -> np.ndarray:
-    """As bytes, without alpha: floats from 0 to 1, integers of 16 bits to their largest."""
+    """Convert a picture to bytes without alpha: floats from 0 to 1, integers of 16 bits from 0 to their maximum."""
     if picture.ndim == 3 and picture.shape[2] == 4:
         picture = picture[:, :, :3]
     if picture.dtype == np.uint8:
@@ -88,7 +88,7 @@ def scaled(picture: np.ndarray) -> np.ndarray:
 
 
 def cut(picture: np.ndarray) -> np.ndarray:
-    """The middle of a picture that is too large."""
+    """Crop a picture to its middle if it is too large."""
     height, width = picture.shape[:2]
     y, x = max(0, (height - SIDE) // 2), max(0, (width - 2 * SIDE) // 2)
     return picture[y : y + SIDE, x : x + (2 * SIDE if width == 2 * SIDE else SIDE)]
@@ -105,13 +105,13 @@ def draw(name: str, target: str) -> None:
 
 
 def page() -> str:
-    """The text of docs/gallery.md."""
+    """Return the text of docs/gallery.md."""
     lines = [
         "# Gallery",
         "",
-        "What goes into the examples and what comes out: pieces of photographs that come with scikit-image, computed",
-        "on the CPU. `python examples/<script>` does the same for a whole picture, or for one of yours. This page is",
-        "written by `python benchmarks/gallery.py`.",
+        "The input and output of every example, on crops of photographs from scikit-image, computed on the CPU. To run",
+        "an example on a whole picture, or on your own, use `python examples/<script>`. This page is written by",
+        "`python benchmarks/gallery.py`.",
         "",
         "| pipeline | stages | in | out |",
         "|---|---|---|---|",
@@ -128,7 +128,7 @@ def page() -> str:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", action="append", choices=list(EXAMPLES), metavar="NAME")
     parser.add_argument("--target", default="cpu", help="cpu or reference")

@@ -25,7 +25,7 @@ BINS = 256
 
 
 def counts() -> hl.Pipeline:
-    """How often each byte is in a plane."""
+    """Return the pipeline of the histogram of a plane of bytes."""
     x, p, h = hl.Var("x"), hl.ImageParam(hl.UInt(8), 2, "p"), hl.Func("h")
     r = hl.RDom(p)
     h[x] = hl.u32(0)
@@ -35,7 +35,7 @@ def counts() -> hl.Pipeline:
 
 
 def equalisation() -> hl.Pipeline:
-    """An RGB picture with its luminance spread evenly, by one histogram of all of it."""
+    """Return the pipeline of the luminance equalisation of an RGB picture, by one histogram."""
     x, y, c, im = hl.Var("x"), hl.Var("y"), hl.Var("c"), hl.ImageParam(hl.UInt(8), 3, "im")
     red, green, blue = (hl.f32(im[x, y, i]) for i in range(3))
     luma, hist, cdf, out = hl.Func("luma"), hl.Func("hist"), hl.Func("cdf"), hl.Func("out")
@@ -57,7 +57,7 @@ def equalisation() -> hl.Pipeline:
 
 
 def as_halide() -> hl.Pipeline:
-    """The histogram equalisation of Halide's app: a histogram per row, and their sum."""
+    """Return the histogram equalisation of Halide's app: a histogram per row, and their sum."""
     import hist
 
     return hist.pipeline()
@@ -72,7 +72,7 @@ CASES: dict[str, tuple[Callable[[], hl.Pipeline], int]] = {
 
 
 def pictures(size: str, channels: int) -> dict[str, np.ndarray]:
-    """Noise, a peak of few values, and one value alone: the hardest for tables whose lanes meet."""
+    """Return pictures of noise, of a peak of few values, and of one value: the worst for tables with conflicts."""
     width, height = SIZES[size]
     shape = (channels, height, width) if channels else (height, width)
     rng = np.random.default_rng(3)
@@ -81,7 +81,7 @@ def pictures(size: str, channels: int) -> dict[str, np.ndarray]:
 
 
 def measure(name: str, size: str, repeat: int) -> dict[str, Any]:
-    """Figures of one case at one size."""
+    """Measure one case at one size."""
     import cupy
 
     made, channels = CASES[name]

@@ -17,13 +17,13 @@ from tilefuse.dialects.img.types import f32
 
 SIDE = 4096
 MARGIN = 64
-"""How much larger than SIDE an input without a boundary may have to be."""
+"""Largest excess over SIDE of an input without a boundary."""
 STAGES = 8
 _TESTS = Path(__file__).resolve().parent.parent / "tests"
 
 
 def _generator() -> Any:
-    """tests/random_pipelines.py, under another name than the benchmark's."""
+    """Import tests/random_pipelines.py, under another name than the benchmark's."""
     if str(_TESTS) not in sys.path:
         sys.path.append(str(_TESTS))
     spec = importlib.util.spec_from_file_location("generator_of_tests", _TESTS / "random_pipelines.py")
@@ -71,7 +71,7 @@ class LargePipeline:
         return all(d != np.bool_ for d in outputs) and largest <= SIDE + MARGIN
 
     def inputs(self, seed: int) -> dict[str, Any]:
-        """Contiguous arrays of CuPy with values that the generator counts on."""
+        """Return contiguous CuPy arrays with values that the generator assumes."""
         import cupy
 
         random = cupy.random.default_rng(seed)
@@ -91,7 +91,7 @@ class LargePipeline:
 
 
 def usable_seeds(first: int) -> Iterator[int]:
-    """Seeds from `first` whose pipelines are usable."""
+    """Yield seeds from `first` whose pipelines are usable."""
     seed = first
     while True:
         if LargePipeline(seed).is_usable():

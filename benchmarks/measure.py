@@ -177,7 +177,7 @@ def _graph_us(
 
 
 def _sets_and_rounds(size: str) -> tuple[int, int]:
-    """Sets of buffers, and how often a graph goes over them: alike for ours, a copy and the rivals."""
+    """Return the number of buffer sets, and of rounds of a graph over them, equal for all compilers."""
     return (device.L2_SETS, -(-_LEAST_CALLS // device.L2_SETS)) if size == "small" else (1, 2)
 
 

@@ -30,7 +30,7 @@ EXAMPLES = {case.name: case for case in (*(c for c in CASES if c.name in STENCIL
 
 
 def measure(name: str, target: str, repeat: int) -> dict[str, Any]:
-    """Seconds of processor time per step of one pipeline, the least of `repeat` runs each."""
+    """Return the processor seconds per step of one pipeline, the minimum of `repeat` runs."""
     case = EXAMPLES[name]
     passes = compile_time.measure(lambda: case.pipeline("small"), target, repeat)
     goal = GOALS.get(name, GOAL)
@@ -39,7 +39,7 @@ def measure(name: str, target: str, repeat: int) -> dict[str, Any]:
 
 
 def line(name: str, found: dict[str, Any]) -> str:
-    """One row of the table: the slowest passes first."""
+    """Format one row of the table: the slowest passes first."""
     most = sorted(found["passes"].items(), key=lambda step: -step[1])[:5]
     steps = ", ".join(f"{step} {seconds:.2f}" for step, seconds in most)
     return f"{name:25} {found['seconds']:5.2f} s of {found['goal']:.0f}{'' if found['met'] else ' NOT met'}: {steps}"

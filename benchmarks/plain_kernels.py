@@ -149,7 +149,7 @@ _LAUNCHES: dict[str, Callable[..., tuple[Any, ...]]] = {
 
 
 def plain_kernel(name: str, sizes: tuple[int, int], results: tuple[int, int]) -> Callable[..., None] | None:
-    """A call (inputs, out) of the kernel for an algorithm; None where there is none."""
+    """Return a call (inputs, out) of the kernel for an algorithm; None where there is none."""
     import cupy
 
     if name == "summed_area":  # two calls of a library

@@ -34,7 +34,7 @@ MOST_SETS = 6
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--output", type=Path, help="JSON (default: benchmarks/results/<date>-<gpu>-random.json)")
     workers.add_options(parser, "pipelines, whose seeds follow on --seed", 200, 200)
@@ -54,7 +54,7 @@ class Task:
 
 
 def forced(target: str, shape: str) -> list[Any]:
-    """The standard passes, for pictures of this size, with one execution model for all groups."""
+    """Return the standard passes, for pictures of this size, with one execution model for all groups."""
     from tilefuse.passes.pipeline import standard_passes
     from tilefuse.passes.tile import Tile
 
@@ -66,7 +66,7 @@ def forced(target: str, shape: str) -> list[Any]:
 
 
 def measure(task: Task) -> dict[str, Any]:
-    """Times of one pipeline under every legal shape."""
+    """Measure one pipeline with every legal execution model."""
     if workers.remaining(task.deadline) < 0:
         return {"cut": True}
     entry: dict[str, Any] = {"us": {}, "illegal": {}, "wrong": {}}
@@ -212,7 +212,7 @@ def summarise(pipelines: dict[str, Any]) -> dict[str, Any]:
 
 
 def table(pipelines: dict[str, Any]) -> str:
-    """Markdown: one row per pipeline, the greatest loss first."""
+    """Format a table in Markdown: one row per pipeline, the largest loss first."""
     lines = [
         "| seed | kernels | floor us | auto us | % floor | block_tile | warp_tile | warp_exchange | best % floor "
         "| loss |",
@@ -236,7 +236,7 @@ def table(pipelines: dict[str, Any]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Exit status: 1 if a pipeline failed or gave a wrong result."""
+    """Run the command line; exit status 1 if a pipeline failed or gave a wrong result."""
     options = parse(argv)
     results: dict[str, Any] = {"seed": options.seed, "pipelines": {}}
     output: Path | None = options.output

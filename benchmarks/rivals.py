@@ -1,4 +1,4 @@
-"""The same pipelines as written by users of array libraries: slices of whole pictures.
+"""Pipelines as users of array libraries write them: slices of whole pictures.
 
 Each function takes a namespace `B` (NumPy or CuPy, or torch) and the arrays that the pipeline takes: most one planar
 picture, `[H, W]` or `[C, H, W]`. Layers of networks are `[batch, y, x, channel]`.
@@ -150,7 +150,7 @@ def _gray(x: Array) -> Array:
 
 
 def _sobel(g: Array) -> tuple[Array, Array]:
-    """Derivatives along x and y, of the interior."""
+    """Compute derivatives along x and y, of the interior."""
     above, here, below = g[:-2], g[1:-1], g[2:]
     across = [r[:, 2:] - r[:, :-2] for r in (above, here, below)]
     dx = across[0] + 2 * across[1] + across[2]
@@ -160,23 +160,23 @@ def _sobel(g: Array) -> tuple[Array, Array]:
 
 
 def blur_float(B: Any, x: Array) -> Array:
-    """Separable mean of 3x3, of the interior."""
+    """Compute the separable 3x3 mean, of the interior."""
     return _mean3(x)
 
 
 def blur_integer(B: Any, x: Array) -> Array:
-    """As Halide's blur: each of the two passes divides."""
+    """Compute Halide's blur: each of the two passes divides."""
     rows = (x[:, :-2] + x[:, 1:-1] + x[:, 2:]) // 3
     return (rows[:-2] + rows[1:-1] + rows[2:]) // 3
 
 
 def blur_bytes(B: Any, x: Array) -> Array:
-    """As `blur_integer`, with sums of 16 bits."""
+    """Compute `blur_integer` with 16-bit sums."""
     return B.cast(blur_integer(B, B.cast(x, "int16")), "uint8")
 
 
 def binomial(B: Any, x: Array) -> Array:
-    """5-tap binomial weights in x and y, rounded, in integers."""
+    """Blur by 5-tap binomial weights in x and y, rounded, in integers."""
     x = B.pad_edge(B.cast(x, "int32"), 2)
     rows = x[:, :-4] + x[:, 4:] + 4 * (x[:, 1:-3] + x[:, 3:-1]) + 6 * x[:, 2:-2]
     sums = rows[:-4] + rows[4:] + 4 * (rows[1:-3] + rows[3:-1]) + 6 * rows[2:-2]
@@ -184,7 +184,7 @@ def binomial(B: Any, x: Array) -> Array:
 
 
 def unsharp(B: Any, x: Array) -> Array:
-    """Each channel times the sharpened gray over gray; Gaussian of sigma 1.5 and 7 taps."""
+    """Multiply each channel by sharpened gray over gray; Gaussian of sigma 1.5 and 7 taps."""
     k = [math.exp(-i * i / (2 * 1.5 * 1.5)) / (math.sqrt(2 * math.pi) * 1.5) for i in range(4)]
     gray = _gray(x)
     padded = B.pad_edge(gray, 3)
@@ -206,7 +206,7 @@ def unsharp(B: Any, x: Array) -> Array:
 
 
 def harris(B: Any, x: Array) -> Array:
-    """The Harris response of gray, of the interior."""
+    """Compute the Harris response of gray, of the interior."""
     dx, dy = _sobel(_gray(x))
     dx, dy = dx * (1 / 12), dy * (1 / 12)
     xx, yy, xy = _sum3(dx * dx), _sum3(dy * dy), _sum3(dx * dy)
@@ -215,7 +215,7 @@ def harris(B: Any, x: Array) -> Array:
 
 
 def canny(B: Any, x: Array) -> Array:
-    """Canny without hysteresis: 0, 0.5 or 1."""
+    """Detect edges (Canny without hysteresis): 0, 0.5 or 1."""
     p = B.pad_edge(x, 4)
     p = (p[:, :-4] + p[:, 4:] + 4 * (p[:, 1:-3] + p[:, 3:-1]) + 6 * p[:, 2:-2]) * (1 / 16)
     p = (p[:-4] + p[4:] + 4 * (p[1:-3] + p[3:-1]) + 6 * p[2:-2]) * (1 / 16)
@@ -240,7 +240,7 @@ def canny(B: Any, x: Array) -> Array:
 
 
 def box(times: int) -> Any:
-    """The mean of 3x3, `times` times, with zeros outside."""
+    """Return the 3x3 mean, applied `times` times, with zeros outside."""
 
     def run(B: Any, x: Array) -> Array:
         for _ in range(times):
@@ -253,7 +253,7 @@ def box(times: int) -> Any:
 
 
 def stencil_chain(stages: int) -> Any:
-    """`stages` stencils of 5x5 with weights (i+1)(j+1), modulo 2^16; the picture is padded once."""
+    """Return `stages` stencils of 5x5 with weights (i+1)(j+1), modulo 2^16; the picture is padded once."""
 
     def run(B: Any, x: Array) -> Array:
         x = B.pad_edge(x, 2 * stages)
@@ -271,7 +271,7 @@ def stencil_chain(stages: int) -> Any:
 
 
 def hist(B: Any, x: Array) -> Array:
-    """Histogram equalisation by luminance."""
+    """Equalise the histogram of the luminance."""
     red, green, blue = (B.cast(x[i], "float32") for i in range(3))
     luminance = GRAY[0] * red + GRAY[1] * green + GRAY[2] * blue
     cr, cb = (red - luminance) * 0.713, (blue - luminance) * 0.564
@@ -284,7 +284,7 @@ def hist(B: Any, x: Array) -> Array:
 
 
 def max_filter(radius: int) -> Any:
-    """The greatest in a disk: columns of 2^t rows by doubling, two of them for each height."""
+    """Return the maximum over a disk: columns of 2^t rows by doubling, two of them for each height."""
 
     def run(B: Any, x: Array) -> Array:
         height, width = x.shape[1:]
@@ -308,24 +308,24 @@ def max_filter(radius: int) -> Any:
 
 
 def mat_mul(B: Any, a: Array, b: Array) -> Array:
-    """The product of two matrices."""
+    """Compute the product of two matrices."""
     return b @ a
 
 
 def conv_layer(B: Any, image: Array, filters: Array, bias: Array) -> Array:
-    """3x3 points, all channels to all, ReLU."""
+    """Compute a layer: 3x3 points, all input channels to all output channels, ReLU."""
     return B.clip(B.convolve(image, filters) + bias, 0, math.inf)
 
 
 def depthwise_separable_conv(B: Any, image: Array, depthwise: Array, pointwise: Array, bias: Array) -> Array:
-    """Each channel by itself, then all to all, ReLU."""
+    """Convolve each channel separately, then mix all channels, ReLU."""
     return B.clip(B.convolve_each(image, depthwise[..., 0]) @ pointwise + bias, 0, math.inf)
 
 
 def demosaic(
     B: Any, raw: Array, first: Array, layers: Array, last: Array, final: Array, output_weights: Array
 ) -> Array:
-    """The network of the example: each layer computes as much less as its filters reach, of a picture padded once."""
+    """Compute the network of the example on a picture that is padded once; each layer is smaller by its filters."""
 
     def layer(f: Array, weights: Array) -> Array:
         bias = weights[-1, 1, 1]

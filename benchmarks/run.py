@@ -31,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     names = [case.name for case in ALL]
     parser.add_argument("--only", action="append", choices=names, metavar="NAME", help=", ".join(names))

@@ -34,7 +34,7 @@ SECONDS = 240
 
 
 def call(case: Case, size: str, compare: bool) -> dict[str, Any]:
-    """Run a case on the GPU, in this process; its differences from the CPU back end if these are asked for."""
+    """Run a case on the GPU, in this process; with `compare`, return its differences from the CPU back end."""
     import cupy
 
     cupy.cuda.set_allocator(None)  # each array by itself, and not a part of a pool's memory
@@ -50,7 +50,7 @@ def call(case: Case, size: str, compare: bool) -> dict[str, Any]:
 
 
 def started(name: str, size: str, tool: str | None, cache: str, until: float) -> dict[str, Any]:
-    """Run a case in a process of its own, under a tool, if any; an entry `error` says what is wrong."""
+    """Run a case in a process of its own, under a tool, if any; an entry `error` describes a failure."""
     command = [sys.executable, str(HERE), "--here", "--only", name, "--size", size]
     if tool is not None:
         options = ["--tool", tool, "--error-exitcode", str(FOUND), "--report-api-errors", "no", *TOOLS[tool]]
@@ -88,7 +88,7 @@ def is_clean(found: dict[str, Any]) -> bool:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Exit status: 1 if a case is not clean."""
+    """Run the command line; exit status 1 if a case is not clean."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", action="append", choices=[case.name for case in ALL], metavar="NAME")
     parser.add_argument("--size", choices=("tiny", "small"), default="tiny", help="of the arrays (default tiny)")

@@ -37,7 +37,7 @@ CASES = {
     for way in ("", " in place")
     for types in ("f32", "i32", "u8 to i32", "f64", "u16")
 }
-"""What lines are, and the types of what is read and summed; in place it is copied first."""
+"""Line direction, type of the input, type of the sums; sums in place are copied first."""
 ALONG_ROWS = (
     "rows = 256, chunk = 16", "rows = 256, chunk = 8", "rows = 512, chunk = 16", "rows = 1024, chunk = 8",
     "rows = 256, chunk = 32", "rows = 128, chunk = 16",
@@ -67,7 +67,7 @@ class Given(ModulePass):
 
 
 def _pipeline(name: str) -> hl.Pipeline:
-    """Sums of all before each point and of the point: the summed function is none in memory that is updated."""
+    """Return the pipeline of inclusive running sums; the summed function is not updated in place."""
     shape, read, summed = CASES[name]
     p, f = hl.ImageParam(TYPES[read][0], 1 if shape == "line" else 2, "p"), hl.Func("f")
     along = p.height() if shape == "columns" else p.width()

@@ -28,7 +28,7 @@ x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
 
 
 def gradient() -> hl.Pipeline:
-    """Sobel's gradient along x and y, and its magnitude."""
+    """Return Sobel's gradient along x and y, and its magnitude."""
     i = hl.BoundaryConditions.repeat_edge(hl.ImageParam(hl.Float(32), 2, "image"))
     dx, dy, magnitude = hl.Func("dx"), hl.Func("dy"), hl.Func("magnitude")
     dx[x, y] = i[x + 1, y - 1] - i[x - 1, y - 1] + 2 * (i[x + 1, y] - i[x - 1, y]) + i[x + 1, y + 1] - i[x - 1, y + 1]
@@ -38,7 +38,7 @@ def gradient() -> hl.Pipeline:
 
 
 def blur_and_difference() -> hl.Pipeline:
-    """A blur of bytes, and its difference from the picture."""
+    """Return a blur of bytes, and its difference from the picture."""
     i = hl.BoundaryConditions.repeat_edge(hl.ImageParam(hl.UInt(8), 2, "image"))
     wide, along_x, blur, difference = hl.Func("wide"), hl.Func("along_x"), hl.Func("blur"), hl.Func("difference")
     wide[x, y] = hl.cast(hl.UInt(16), i[x, y])
@@ -49,7 +49,7 @@ def blur_and_difference() -> hl.Pipeline:
 
 
 def corners_and_gray() -> hl.Pipeline:
-    """Harris' response of a colour picture, and the picture in gray."""
+    """Return Harris' response of a colour picture, and the picture in gray."""
     i = hl.BoundaryConditions.repeat_edge(hl.ImageParam(hl.Float(32), 3, "image"))
     gray, ix, iy, response = hl.Func("gray"), hl.Func("ix"), hl.Func("iy"), hl.Func("response")
     gray[x, y] = hl.f32(0.299) * i[x, y, 0] + hl.f32(0.587) * i[x, y, 1] + hl.f32(0.114) * i[x, y, 2]
@@ -83,7 +83,7 @@ class Subject:
 
 
 def subject(name: str, size: str) -> Subject:
-    """A case for pictures of a size."""
+    """Return a case for pictures of a size."""
     if name in LONG:
         case = next(case for case in apps.APPS if case.name == name)
         return Subject(case.pipeline(size), tuple(case.inputs(size, 0)), case.box(size))
@@ -94,12 +94,12 @@ def subject(name: str, size: str) -> Subject:
 
 
 def as_tuple(found: Any) -> tuple[Any, ...]:
-    """Outputs of a call, one or several."""
+    """Return the outputs of a call, one or several, as a tuple."""
     return found if isinstance(found, tuple) else (found,)
 
 
 def measure(name: str, size: str, repeat: int) -> dict[str, Any]:
-    """Microseconds of a call both ways, how many kernels it takes, and whether the results are equal."""
+    """Measure both variants of a call: microseconds, numbers of kernels, and whether the results are equal."""
     import cupy
 
     machine, of = find_backend("cuda").machine, subject(name, size)

@@ -48,20 +48,20 @@ void step(const float* restrict in, float* restrict out, int n) {
 
 
 def plain_step(n: int) -> Callable[[np.ndarray, np.ndarray], None]:
-    """One step in plain C."""
+    """Return one step in plain C."""
     step = load_library(PLAIN, strict_float=False).step
     return lambda a, b: step(ctypes.c_void_p(a.ctypes.data), ctypes.c_void_p(b.ctypes.data), ctypes.c_int(n))
 
 
 def steps(k: int, n: int) -> Callable[[np.ndarray, np.ndarray], None]:
-    """Our program of k steps."""
+    """Return our program of k steps."""
     image = tilefuse.ImageParam(tilefuse.Float(32), 2, "image")
     program = tilefuse.Pipeline(boxes(k)(image, tilefuse)).compile("cpu", extent=(n, n))
     return lambda a, b: program(a, out=b)
 
 
 def measure(n: int, seconds: float) -> dict[str, Any]:
-    """Milliseconds of 100 steps, from calls that alternate for so long."""
+    """Return the milliseconds of 100 steps; calls alternate for `seconds`."""
     a = np.random.default_rng(0).random((n, n), np.float32)
     buffers = [a, np.zeros_like(a)]
     calls = {"plain": (1, plain_step(n)), **{str(k): (k, steps(k, n)) for k in TOGETHER}}

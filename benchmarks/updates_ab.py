@@ -1,4 +1,4 @@
-"""Forms of updates on the GPU, beside one another: checked against the CPU, timed with cold caches, as JSON.
+"""Comparison of forms of updates on the GPU: checked against the CPU, timed with cold caches, as JSON.
 
 python benchmarks/updates_ab.py --output updates.json [--only conv_layer] [--seconds 200] [--workers 8] [--dry]
     [--forms search alone]
@@ -52,7 +52,7 @@ CALLS = 24
 
 
 def gemm(threads: str, points: str, slice: str = "16", buffers: int = 3, unroll: int = 4, **others: int) -> str:
-    """The text of a schedule whose operands are staged; warps lie in a zigzag where they may, unless told."""
+    """Return the text of a schedule with staged operands; warps are in zigzag order if possible."""
     runs = 4 if int(points.split(",")[0]) % 4 == 0 else 1
     others = {"zigzag": int(fits_zigzag([int(n) for n in threads.split(",")])), **others}
     more = "".join(f", {key} = {n}" for key, n in others.items())
@@ -63,7 +63,7 @@ def gemm(threads: str, points: str, slice: str = "16", buffers: int = 3, unroll:
 
 
 def scan(lines: str, steps: int, unroll: int, buffers: int, rows: int = 1) -> str:
-    """The text of a schedule whose lines are staged."""
+    """Return the text of a schedule with staged lines."""
     return (
         f"#schedule.scan<threads = [{lines}], unroll = {unroll}, slice = {steps}, buffers = {buffers}, rows = {rows}>"
     )
@@ -128,7 +128,7 @@ class Given(ModulePass):
 
 @contextmanager
 def without_slices() -> Iterator[None]:
-    """The search as it was before operands were staged."""
+    """Replace the search by one without staged operands."""
     before = search.staged_candidates, Scan._staged
     search.staged_candidates = lambda facts, machine: iter(())  # type: ignore[assignment]
     Scan._staged = lambda self, facts, machine, found: iter(())  # type: ignore[method-assign]
@@ -139,7 +139,7 @@ def without_slices() -> Iterator[None]:
 
 
 def compiled(pipeline: hl.Pipeline, form: str | Form, target: str, extent: tuple[int, ...]) -> Any:
-    """The program of a form."""
+    """Return the program of a form."""
     if form == ALONE:
         standard = standard_passes("h200", extent=extent)
         passes = [GroupUpdates(max_instructions=0.0) if isinstance(p, GroupUpdates) else p for p in standard]
@@ -152,13 +152,13 @@ def compiled(pipeline: hl.Pipeline, form: str | Form, target: str, extent: tuple
 
 
 def finished(program: Any) -> Any:
-    """A program whose kernels are compiled, as far as they can be before a call."""
+    """Compile the kernels of a program, as far as possible before a call; return the program."""
     assert program.kernels
     return program
 
 
 def facts_of(program: Any) -> dict[str, Any]:
-    """The schedules of updates, and the resources of their kernels."""
+    """Return the schedules of updates, and the resources of their kernels."""
     text = program.ir()
     schedules = re.findall(
         r'img\.group "([^"]*)" schedule (#schedule\.(?:gemm|scan|reduce|scatter|in_order)<[^>]*>)', text
@@ -168,13 +168,13 @@ def facts_of(program: Any) -> dict[str, Any]:
 
 
 def without_gpu(name: str, size: str, form: str | Form, case: Case) -> dict[str, Any]:
-    """NVRTC's report on a form, for an H200."""
+    """Return NVRTC's report on a form, for an H200."""
     program = compiled(case.pipeline(size), form, "h200", case.extent(size))
     return facts_of(program)
 
 
 def kernel_us(program: Any, inputs: Any, output: Any, box: Mapping[str, Any], repeat: int = 7) -> list[float]:
-    """Microseconds of each kernel of a call by events around it: a few more than in a graph."""
+    """Measure the microseconds of each kernel of a call by events around it, a few more than in a graph."""
     import cupy
 
     from tilefuse.runtime.launch import cuda_runner
@@ -236,7 +236,7 @@ def on_gpu(
 
 
 def work(task: tuple[str, str, argparse.Namespace, float]) -> tuple[str, list[dict[str, Any]]]:
-    """All forms of a case at a size, as long as there is time."""
+    """Measure all forms of a case at a size, until the time is up."""
     name, size, options, until = task
     case = next(c for c in APPS if c.name == name)
     rows: list[dict[str, Any]] = []
@@ -272,7 +272,7 @@ def _take(lock: Any) -> None:
 
 
 def said(title: str, rows: list[dict[str, Any]]) -> str:
-    """A line per form."""
+    """Format a line per form."""
     lines = [title]
     for row in rows:
         figures = f"{row['us']:9.1f} us" if "us" in row else "            "
@@ -283,7 +283,7 @@ def said(title: str, rows: list[dict[str, Any]]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Exit status: 1 if a form was wrong, or failed."""
+    """Run the command line; exit status 1 if a form was wrong, or failed."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--output", type=Path, default=Path("updates_ab.json"))
     parser.add_argument("--only", action="append", choices=FORMS)

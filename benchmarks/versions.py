@@ -1,4 +1,4 @@
-"""Time kernels whose tile body has four versions or two (`merge-versions`), and that are held to their blocks.
+"""Time kernels whose tile body has four versions or two (`merge-versions`), with register bounds.
 
 python benchmarks/versions.py [--only harris] [--seconds 90] [--workers 12] [--output results.json] [--dry]
 
@@ -51,7 +51,7 @@ def form(name: str) -> Iterator[None]:
 
 
 def subjects(randoms: int) -> dict[str, Callable[[], Any]]:
-    """Pipelines by name, the ones that take longest to compile first."""
+    """Return pipelines by name, the longest compile time first."""
     of_cases = {case.name: case.pipeline for case in CASES if case.name in STENCILS}
     chains = {name: compile_time.subjects()[name] for name in CHAINS}
     drawn = {f"random {seed}": functools.partial(random_pipeline, seed) for seed in range(randoms)}
@@ -59,13 +59,13 @@ def subjects(randoms: int) -> dict[str, Callable[[], Any]]:
 
 
 def random_pipeline(seed: int) -> Any:
-    """Four to eight stencils of up to nine reads that differ, of u8, u16 or f32."""
+    """Return a pipeline of four to eight different stencils of up to nine reads, of u8, u16 or f32."""
     kind, bits = (("Float", 32), ("UInt", 8), ("UInt", 16))[seed % 3]
     return distinct(seed, 4 + seed % 5, kind, bits)
 
 
 def distinct(seed: int, stages: int, kind: str, bits: int) -> Any:
-    """As the benchmark of the compiler has them, of another seed."""
+    """Return the pipeline `distinct_stages` of the compiler's benchmark, with another seed."""
     import random
 
     choose = random.Random
@@ -91,7 +91,7 @@ def _take(lock: Any) -> None:
 
 
 def compiled(build: Callable[[], Any], name: str, target: str) -> tuple[Any, dict[str, Any]]:
-    """A program in a form, and the time it took to compile."""
+    """Compile a pipeline in a form; return the program and the compile time."""
     with form(name):
         begun, cpu = time.perf_counter(), time.process_time()
         program = build().compile(target=target)
@@ -160,7 +160,7 @@ def _picture(shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def _difference(found: Any, expected: Any) -> float:
-    """The largest difference, relative to the largest value."""
+    """Return the largest difference, relative to the largest value."""
     import cupy
 
     if found.dtype.kind == "b":
@@ -172,7 +172,7 @@ def _difference(found: Any, expected: Any) -> float:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """A line per subject and form."""
+    """Format a line per subject and form."""
     base = {(r["subject"], s): us for r in rows if r["form"] == "main" for s, us in r.get("us", {}).items()}
     text = []
     for r in sorted(rows, key=lambda r: (r["subject"], list(FORMS).index(r["form"]))):

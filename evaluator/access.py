@@ -86,7 +86,7 @@ def _continued(
 
 
 def _inside(at: list[Array], continued: dict[int, tuple[int, int]], value: Array) -> Exterior:
-    """The part of the grid inside; `at` then holds indices of inside points only."""
+    """Return the part of the grid inside; `at` then holds indices of inside points only."""
     inside = np.array(True)
     for dim, (first, extent) in continued.items():
         index = at[dim]

@@ -21,17 +21,17 @@ from tilefuse.evaluator.carriers import Rule, carried_signed, odd_rounded_sum
 
 
 def _own(function: Callable[..., Array]) -> Rule:
-    """Computed in the operands' own type."""
+    """Compute in the type of the operands."""
     return lambda op, *operands: function(*operands)
 
 
 def _wide(function: Callable[..., Array]) -> Rule:
-    """Computed in float64."""
+    """Compute in float64."""
     return lambda op, *operands: function(*(a.astype(np.float64) for a in operands))
 
 
 def _exact_fma(a: float, b: float, c: float) -> float:
-    """a * b + c, rounded once."""
+    """Compute a * b + c, rounded once."""
     if not (libm.isfinite(a) and libm.isfinite(b) and libm.isfinite(c)):
         # Nothing to round with an infinity or NaN, but a finite product must not overflow into one.
         return a * b + c if not (libm.isfinite(a) and libm.isfinite(b)) else c

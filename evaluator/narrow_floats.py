@@ -35,7 +35,7 @@ def _odd_rounded_f32(a: np.ndarray) -> np.ndarray:
 
 
 def _exact_or_odd_f64(a: np.ndarray) -> np.ndarray:
-    """64-bit integers as float64, rounded to odd where it does not hold them, so that they may be rounded again."""
+    """Convert 64-bit integers to float64, rounded to odd if inexact, so that they may be rounded again."""
     if a.dtype.kind == "f" or a.dtype.itemsize < 8:
         return a.astype(np.float64)
     negative = a < 0
@@ -47,7 +47,7 @@ def _exact_or_odd_f64(a: np.ndarray) -> np.ndarray:
 
 
 def _bf16_bits(values: np.ndarray) -> np.ndarray:
-    """The upper half of a float32."""
+    """Return the upper half of a float32."""
     bits = np.asarray(values).view(np.uint32)
     nearest = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
     quiet = bits | np.uint32(0x400000)

@@ -182,7 +182,7 @@ class UpdateEvaluation:
         return grown
 
     def _note_free(self, env: Environment) -> None:
-        """Once a box has grown, only the others that grow are to be found."""
+        """Note the boxes that may still grow, after the first has grown."""
         for op in self._plan.touching:
             if all(v in env or v in self._evaluation.scalars for v in op.indices) and op in self._plan.by_data:
                 self._touches(_indices(op, env, self._evaluation.scalars), None)

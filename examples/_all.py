@@ -1,4 +1,4 @@
-"""All examples in one list. As a script: write the IR of each beside it, as `<name>.mlir`, unless it is long."""
+"""List of all examples. As a script: write the IR of each to `<name>.mlir`, unless it is long."""
 
 import bgu
 import bilateral_grid
@@ -38,7 +38,7 @@ MOST_LINES = 600
 
 
 def files() -> dict[str, str]:
-    """The IR of each example whose IR is not too long to read, by the name of its file."""
+    """Return the IR of each example, by file name, except IR of more than MOST_LINES lines."""
     texts = {f"{name}.mlir": example.ir() for name, example in EXAMPLES.items()}
     return {name: text for name, text in texts.items() if text.count("\n") < MOST_LINES}
 

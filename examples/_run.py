@@ -1,4 +1,4 @@
-"""Common parts of the examples: a photograph in, the compiled pipeline on it, a picture out, and a report."""
+"""Common parts of the examples: photograph input, compilation, picture output, and a report."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ OUT = HERE.parent / "out"
 
 
 def as_shown(_: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """The output is a picture already."""
+    """Return the output, which is a picture already."""
     return out
 
 
 @dataclass(frozen=True)
 class Example:
-    """One pipeline, and how a photograph goes in and a picture comes out."""
+    """An example: a pipeline, how its inputs are made of a photograph, and how its output is shown."""
 
     name: str
     pipeline: Callable[[], hl.Pipeline]
@@ -41,36 +41,36 @@ class Example:
     """Inputs of scikit-image's for a call without a picture of one's own; None: made of its astronaut."""
 
     def inputs(self, photo: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Inputs of the pipeline for a photograph."""
+        """Return the inputs of the pipeline for a photograph."""
         prepared = self.prepare(photo)
         return prepared if isinstance(prepared, tuple) else (prepared,)
 
     def ir(self) -> str:
-        """The algorithm as IR of level 1: the text of `<name>.mlir`."""
+        """Return the algorithm as IR of level 1: the text of `<name>.mlir`."""
         (pipeline,) = self.pipeline().to_module(self.name).ops
         return f"{str(pipeline).rstrip()}\n"
 
 
 def rgb_floats(photo: np.ndarray) -> np.ndarray:
-    """The photograph as f32 in [0, 1], interleaved as it is."""
+    """Return the photograph as f32 in [0, 1], interleaved as it is."""
     return photo.astype(np.float32) / np.float32(255)
 
 
 def gray_floats(photo: np.ndarray) -> np.ndarray:
-    """Its luminance as f32 in [0, 1]."""
+    """Return the luminance of the photograph as f32 in [0, 1]."""
     r, g, b = np.moveaxis(rgb_floats(photo), -1, 0)
     return np.float32(0.299) * r + np.float32(0.587) * g + np.float32(0.114) * b
 
 
 def as_bytes(picture: np.ndarray) -> np.ndarray:
-    """A picture of floats in [0, 1], or of bytes, as bytes."""
+    """Return a picture of floats in [0, 1], or of bytes, as bytes."""
     if picture.dtype == np.uint8:
         return picture
     return np.rint(picture.clip(0, 1) * 255).astype(np.uint8)
 
 
 def read_photo(path: str | None) -> np.ndarray:
-    """(height, width, 3) of uint8: the file at `path`, or a photograph that comes with scikit-image."""
+    """Return (height, width, 3) of uint8: the file at `path`, or a photograph that comes with scikit-image."""
     if path is None:
         from skimage import data
 
@@ -96,7 +96,7 @@ def write_picture(path: Path, picture: np.ndarray) -> None:
 
 
 def main(examples: Sequence[Example], argv: Sequence[str] | None = None) -> None:
-    """The command line of an example: run it on a photograph, or print its IR."""
+    """Run an example's command line: run it on a photograph, or print its IR."""
     first = examples[0]
     doc = (first.algorithm.__doc__ or "").partition("\n")[0]
     parser = argparse.ArgumentParser(description=f"{first.algorithm.__name__}: {doc}")

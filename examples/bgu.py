@@ -1,4 +1,4 @@
-"""A filter's effect on a small picture applied to a large one: bilateral-guided upsampling (Halide's apps/bgu)."""
+"""Bilateral-guided upsampling: applies a filter's effect on a small picture to a large one (Halide's apps/bgu)."""
 
 import numpy as np
 from _run import Example, main, rgb_floats
@@ -10,11 +10,11 @@ SPATIAL, RANGE = 16, 1 / 8
 SYMMETRIC = [(i, j) for i in range(4) for j in range(i, 4)]
 """Which sums of products of (red, green, blue, 1) with themselves are kept: a symmetric matrix of 4 x 4."""
 PULL = 0.1
-"""How strongly each fit is pulled to the identity: as a tenth of a pixel would."""
+"""Regularisation of each fit towards the identity: the weight of a tenth of a pixel."""
 
 
 def packed(c, values, hl):
-    """The value whose number is `c`, the last for all others."""
+    """Select value number `c`; larger numbers give the last value."""
     found = values[-1]
     for i in reversed(range(len(values) - 1)):
         found = hl.select(c == i, values[i], found)
@@ -22,7 +22,7 @@ def packed(c, values, hl):
 
 
 def solved(a, b):
-    """The `x` of `a x = b`: for a symmetric matrix of 4 x 4, by Cholesky's factorization without square roots.
+    """Solve `a x = b` for a symmetric 4 x 4 matrix, by a Cholesky factorization without square roots.
 
     `a[i][j]` needs j >= i only; `b` has a row for each of 4 equations.
     """
@@ -49,7 +49,7 @@ def solved(a, b):
 
 
 class Grid:
-    """The grid of affine colour changes that take the small picture to its filtered one."""
+    """Grid of affine colour transforms that map the small picture to its filtered form."""
 
     def __init__(self, small, filtered, hl, s, r_sigma):
         self.hl, self.s, self.r_sigma = hl, s, r_sigma
@@ -58,7 +58,7 @@ class Grid:
         self.filtered = hl.BoundaryConditions.repeat_edge(filtered)
 
     def histogram(self):
-        """Sums over the pixels of each cell, apart for each brightness: all that a linear fit needs."""
+        """Sum the terms of the linear fit over the pixels of each cell, separately per brightness."""
         hl, x, y, z, c = self.hl, self.x, self.y, self.z, self.c
         gray = brightness("gray_small", self.small, hl)
         r = hl.RDom([(0, self.s), (0, self.s)])
@@ -75,7 +75,7 @@ class Grid:
         return histogram
 
     def blurred(self):
-        """The histogram, each cell with some of its neighbours': weights fall with the third power of distance."""
+        """Blur the histogram; weights fall with the third power of the distance."""
         hl, x, y, z, c = self.hl, self.x, self.y, self.z, self.c
         weights = [hl.f32(w) for w in (1 / 64, 1 / 27, 1 / 8, 1, 1 / 8, 1 / 27, 1 / 64)]
         histogram, blurz, blury, blurx = self.histogram(), hl.Func("blurz"), hl.Func("blury"), hl.Func("blurx")
@@ -92,7 +92,7 @@ class Grid:
         return blurx
 
     def lines(self):
-        """The fit in each cell: a matrix of 3 x 4 as 12 channels."""
+        """Return the fit of each cell: a 3 x 4 matrix as 12 channels."""
         hl, x, y, z, c = self.hl, self.x, self.y, self.z, self.c
         f = self.blurred()
         a = [[None] * 4 for _ in range(4)]
@@ -106,7 +106,7 @@ class Grid:
 
 
 def brightness(name, f, hl):
-    """A quarter of red and blue each and half of green."""
+    """Return the brightness: a quarter of red, a quarter of blue, half of green."""
     x, y = hl.Var("x"), hl.Var("y")
     gray = hl.Func(name)
     gray[x, y] = 0.25 * f[x, y, 0] + 0.5 * f[x, y, 1] + 0.25 * f[x, y, 2]
@@ -114,7 +114,7 @@ def brightness(name, f, hl):
 
 
 def bgu(small, filtered, large, hl=hl, s=SPATIAL, r_sigma=RANGE):
-    """`large` (x, y, channel) changed as its small picture `small` was changed to `filtered`; all of f32."""
+    """Transform `large` (x, y, channel) as `small` was transformed to `filtered`; all of f32."""
     x, y, z, c = (hl.Var(name) for name in "xyzc")
     line = Grid(small, filtered, hl, s, r_sigma).lines()
 
@@ -146,7 +146,7 @@ def bgu(small, filtered, large, hl=hl, s=SPATIAL, r_sigma=RANGE):
 
 
 def pipeline(s: int = SPATIAL, photo: tuple[int, int] = (1536, 2560), factor: int = 8) -> hl.Pipeline:
-    """The upsampling of a picture (x, y, channel) of f32, guided by a small one and its filtered form.
+    """Return the upsampling of a picture (x, y, channel) of f32, guided by a small picture and its filtered form.
 
     `photo`, `factor`: sizes for which schedules are chosen, of the large picture, which is so often as wide as others.
     """
@@ -158,7 +158,7 @@ def pipeline(s: int = SPATIAL, photo: tuple[int, int] = (1536, 2560), factor: in
 
 
 def with_small(photo: np.ndarray, factor: int = 8) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """One pixel of every `factor` squared, these with more contrast and warmer, and the photograph."""
+    """Return the photograph downsampled by `factor`, its warmer version with more contrast, and the photograph."""
     large = rgb_floats(photo)
     small = np.ascontiguousarray(large[::factor, ::factor])
     contrast = small * small * (3 - 2 * small)

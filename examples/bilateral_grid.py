@@ -1,4 +1,4 @@
-"""Smoothing that keeps edges: a blur over position and brightness, on a coarse grid (Halide's apps/bilateral_grid)."""
+"""Edge-preserving smoothing: a blur over position and brightness, on a coarse grid (Halide's apps/bilateral_grid)."""
 
 from _run import Example, gray_floats, main
 
@@ -9,12 +9,12 @@ SPATIAL, RANGE = 8, 0.1
 
 
 def blurred(f):
-    """Five binomial samples of `f`, around 0, not divided by their sum."""
+    """Sum five binomial samples of `f`, around 0, without division."""
     return f(-2) + f(-1) * 4.0 + f(0) * 6.0 + f(1) * 4.0 + f(2)
 
 
 def bilateral_grid(image, hl=hl, s=SPATIAL, r_sigma=RANGE):
-    """`image` (x, y) of f32 in [0, 1], smooth but for its edges; as large as the image."""
+    """Smooth `image` (x, y) of f32 in [0, 1], except its edges; the output has its size."""
     x, y, z, c = hl.Var("x"), hl.Var("y"), hl.Var("z"), hl.Var("c")
     clamped = hl.BoundaryConditions.repeat_edge(image)
     per_level = hl.f32(1) / hl.f32(r_sigma)
@@ -47,7 +47,7 @@ def bilateral_grid(image, hl=hl, s=SPATIAL, r_sigma=RANGE):
 
 
 def pipeline() -> hl.Pipeline:
-    """The bilateral grid of a picture (x, y) of f32."""
+    """Return the bilateral grid pipeline of a picture (x, y) of f32."""
     return hl.Pipeline(bilateral_grid(hl.ImageParam(hl.Float(32), 2, "image")))
 
 

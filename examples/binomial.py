@@ -1,4 +1,4 @@
-"""A blur with the binomial weights 1 4 6 4 1 in x and y, for pixels of u8, in integers of 16 bits."""
+"""A blur with the binomial weights 1 4 6 4 1 in x and y, for u8 pixels, in 16-bit integers."""
 
 from _run import Example, as_bytes, gray_floats, main
 
@@ -6,7 +6,8 @@ import tilefuse as hl
 
 
 def binomial(image, hl=hl):
-    """The weighted mean of 5x5 pixels of `image` (x, y) of u8, rounded; its edge is repeated. As large as the image."""
+    """Return the rounded weighted mean of 5x5 pixels of `image` (x, y) of u8, with repeated edges; the output has its
+    size."""
     x, y = hl.Var("x"), hl.Var("y")
     bounded = hl.BoundaryConditions.repeat_edge(image)
     wide = hl.UInt(16)
@@ -22,7 +23,7 @@ def binomial(image, hl=hl):
 
 
 def pipeline() -> hl.Pipeline:
-    """The blur of a picture (x, y) of u8."""
+    """Return the blur of a picture (x, y) of u8."""
     return hl.Pipeline(binomial(hl.ImageParam(hl.UInt(8), 2, "image")))
 
 

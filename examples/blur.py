@@ -1,4 +1,4 @@
-"""3x3 box blur in two passes, for pixels of f32, u8 or u16 (Halide's apps/blur)."""
+"""3x3 box blur in two passes, for f32, u8 or u16 pixels (Halide's apps/blur)."""
 
 from _run import Example, as_bytes, gray_floats, main
 
@@ -6,7 +6,7 @@ import tilefuse as hl
 
 
 def blur(image, hl=hl):
-    """The mean of 3x3 pixels, in the type of `image` (x, y); the output is 2 smaller in x and y.
+    """Return the mean of 3x3 pixels, in the type of `image` (x, y); the output is 2 smaller in x and y.
 
     u16 sums are u16, as in Halide's app: three pixels must stay below 65536. u8 sums are u16.
     """

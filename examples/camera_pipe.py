@@ -1,4 +1,4 @@
-"""From a camera's raw picture to colours: a Bayer mosaic of 10 bits to RGB bytes (Halide's apps/camera_pipe)."""
+"""Camera pipeline: a raw Bayer mosaic of 10 bits to RGB bytes (Halide's apps/camera_pipe)."""
 
 import numpy as np
 from _run import Example, main
@@ -22,7 +22,7 @@ MATRIX_7000 = [
 
 
 class Demosaic:
-    """Red, green and blue at every pixel, from one of them at each: by the direction that changes least."""
+    """Interpolation of red, green and blue at every pixel, along the direction of least change."""
 
     def __init__(self, deinterleaved, hl):
         self.hl = hl
@@ -40,11 +40,11 @@ class Demosaic:
         return mean(a, b, self.hl.Int(16), self.hl)
 
     def _corrected(self, green, before, behind, first, second):
-        """The mean of two samples of a colour, corrected by the error of such a mean of green."""
+        """Return the mean of two samples of a colour, corrected by the error of such a mean of green."""
         return green - self._mean(before, behind) + self._mean(first, second)
 
     def _smoother(self, name, one, other):
-        """Of two (value, its two samples) the one whose samples differ less, the second if both differ alike."""
+        """Select the value whose two samples differ less, the second one if both differ equally."""
         absd, (a, *pair), (b, *others) = self.hl.absd, one, other
         return self._func(name, self.hl.select(absd(*pair) < absd(*others), a, b))
 
@@ -58,14 +58,14 @@ class Demosaic:
             setattr(self, name, self._smoother(name, *pairs))
 
     def _at_green(self, name, green, guide, color, dx, dy):
-        """Red or blue at a green site, between the site's neighbours at (0, 0) and (dx, dy)."""
+        """Interpolate red or blue at a green site, between the site's neighbours at (0, 0) and (dx, dy)."""
         x, y = self.x, self.y
         here, there = (x, y), (x + dx, y + dy)
         value = self._corrected(green[x, y], guide[here], guide[there], color[here], color[there])
         return self._func(name, value)
 
     def _across(self, name, green, guide, color, diagonals):
-        """Red at a blue site, or blue at a red one, along the better of two diagonals."""
+        """Interpolate red at a blue site, or blue at a red site, along the better of two diagonals."""
         x, y = self.x, self.y
         choices = []
         for (ax, ay), (bx, by) in diagonals:
@@ -75,7 +75,7 @@ class Demosaic:
         return self._smoother(name, *choices)
 
     def _interleaved(self, name, top, bottom):
-        """One picture of four that hold the pixels at even and odd positions."""
+        """Interleave four pictures of the pixels at even and odd positions to one picture."""
         x, y, select = self.x, self.y, self.hl.select
         rows = [
             self._func(f"{name}_{row}", select(x % 2 == 0, even[x // 2, y], odd[x // 2, y]))
@@ -84,7 +84,7 @@ class Demosaic:
         return self._func(name, select(y % 2 == 0, rows[0][x, y // 2], rows[1][x, y // 2]))
 
     def colors(self):
-        """Red, green and blue."""
+        """Return red, green and blue."""
         self._greens()
         r, b, gr, gb, g_r, g_b = self.r_r, self.b_b, self.g_gr, self.g_gb, self.g_r, self.g_b
         r_gr, b_gr = self._at_green("r_gr", gr, g_r, r, -1, 0), self._at_green("b_gr", gr, g_b, b, 0, -1)
@@ -99,13 +99,13 @@ class Demosaic:
 
 
 def mean(a, b, narrow, hl):
-    """The mean of two numbers of the type `narrow`, rounded up."""
+    """Return the mean of two numbers of type `narrow`, rounded up."""
     wide = narrow.with_bits(2 * narrow.bits())
     return hl.cast(narrow, (hl.cast(wide, a) + b + 1) / 2)
 
 
 def color_corrected(f, matrix_3200, matrix_7000, color_temp, hl):
-    """`f` (x, y, channel) times a matrix between two, by the temperature of the light; in fixed point of 8.8 bits."""
+    """Multiply `f` (x, y, channel) by a matrix, interpolated by colour temperature; fixed point of 8.8 bits."""
     x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
     alpha = (1.0 / color_temp - hl.f32(1 / 3200)) / hl.f32(1 / 7000 - 1 / 3200)
     matrix = hl.Func("matrix")
@@ -122,7 +122,7 @@ def color_corrected(f, matrix_3200, matrix_7000, color_temp, hl):
 
 
 def curved(f, given, hl):
-    """`f` (x, y, channel) through a curve of gamma and contrast, as bytes."""
+    """Apply a curve of gamma and contrast to `f` (x, y, channel); return bytes."""
     x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
     black, white = given["black_level"], given["white_level"]
     b = 2.0 - hl.pow(2.0, given["contrast"] / 100.0)
@@ -138,7 +138,7 @@ def curved(f, given, hl):
 
 
 def sharpened(f, strength, hl):
-    """`f` (x, y, channel) plus the details that a blur of it loses; the strength in fixed point of 3.5 bits."""
+    """Add to `f` (x, y, channel) the details that its blur loses; the strength has fixed point of 3.5 bits."""
     x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
     strength_x32 = hl.Func("strength_x32")
     strength_x32[()] = hl.u8_sat(strength * 32)
@@ -157,7 +157,7 @@ def sharpened(f, strength, hl):
 
 
 def camera_pipe(raw, matrix_3200, matrix_7000, hl=hl):
-    """RGB bytes (x, y, channel) of `raw` (x, y) of u16, which is 32 wider and 24 higher.
+    """Return RGB bytes (x, y, channel) of `raw` (x, y) of u16, which is 32 wider and 24 higher.
 
     The two matrices are (column, row) of f32.
     """
@@ -183,14 +183,14 @@ def camera_pipe(raw, matrix_3200, matrix_7000, hl=hl):
 
 
 def pipeline() -> hl.Pipeline:
-    """The camera's pipeline of a raw picture (x, y) of u16."""
+    """Return the camera pipeline of a raw picture (x, y) of u16."""
     raw = hl.ImageParam(hl.UInt(16), 2, "raw")
     matrices = [hl.ImageParam(hl.Float(32), 2, name) for name in ("matrix_3200", "matrix_7000")]
     return hl.Pipeline(camera_pipe(raw, *matrices))
 
 
 def mosaic(photo: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The photograph as a sensor sees it, linear and dark with 10 bits: rows of green and red, then blue and green."""
+    """Simulate the sensor for a photograph, linear with 10 bits: rows of green and red, then blue and green."""
     matrices = np.array(MATRIX_3200), np.array(MATRIX_7000)
     alpha = (1 / FLOATS["color_temp"] - 1 / 3200) / (1 / 7000 - 1 / 3200)
     matrix = matrices[0] * alpha + matrices[1] * (1 - alpha)

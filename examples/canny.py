@@ -10,7 +10,7 @@ TAN_22, TAN_67 = 0.41421356, 2.41421356
 
 
 def canny(image, hl=hl):
-    """Edges of `image` (x, y) of f32 in [0, 1], whose edge is repeated; as large as the image."""
+    """Return the edges of `image` (x, y) of f32 in [0, 1], whose edge is repeated; the output has its size."""
     x, y = hl.Var("x"), hl.Var("y")
     bounded = hl.BoundaryConditions.repeat_edge(image)
 
@@ -61,7 +61,7 @@ SWEEPS = 8
 
 
 def canny_linked(image, hl=hl, sweeps=SWEEPS):
-    """1 on the strong edges of `image`, and on weak ones that at most `sweeps` steps along weak ones lead to."""
+    """Return 1 on strong edges of `image`, and on weak edges within `sweeps` steps along weak edges."""
     x, y = hl.Var("x"), hl.Var("y")
     edges = canny(image, hl)
     for sweep in range(sweeps):
@@ -78,7 +78,7 @@ def canny_linked(image, hl=hl, sweeps=SWEEPS):
 
 
 def pipeline(sweeps: int = 0) -> hl.Pipeline:
-    """Edges of a picture (x, y) of f32: strong and weak ones, or linked ones after so many sweeps."""
+    """Return the edges of a picture (x, y) of f32: strong and weak ones, or linked ones after `sweeps` sweeps."""
     image = hl.ImageParam(hl.Float(32), 2, "image")
     return hl.Pipeline(canny_linked(image, sweeps=sweeps) if sweeps else canny(image))
 

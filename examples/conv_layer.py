@@ -1,4 +1,4 @@
-"""A layer of a convolutional network: 3x3 points, 128 to 128 channels, ReLU (Halide's apps/conv_layer)."""
+"""A convolution layer: 3x3 points, 128 to 128 channels, ReLU (Halide's apps/conv_layer)."""
 
 import numpy as np
 from _run import Example, main
@@ -11,7 +11,7 @@ SIZES = (128, 100, 80, 5)
 
 
 def conv_layer(image, filters, bias, hl=hl, channels=CHANNELS, sizes=SIZES):
-    """(channel, x, y, batch) of f32, 2 smaller in x and y than `image`; `filters` is (output, x, y, input)."""
+    """Return (channel, x, y, batch) of f32, 2 smaller in x and y than `image`; `filters` is (output, x, y, input)."""
     c, x, y, n = hl.Var("c"), hl.Var("x"), hl.Var("y"), hl.Var("n")
     r = hl.RDom([(0, channels), (0, 3), (0, 3)])
     conv, output = hl.Func("conv"), hl.Func("conv_layer")
@@ -24,14 +24,14 @@ def conv_layer(image, filters, bias, hl=hl, channels=CHANNELS, sizes=SIZES):
 
 
 def pipeline(channels: int = CHANNELS, sizes: tuple[int, ...] = SIZES) -> hl.Pipeline:
-    """The layer for `channels` input channels and an output of `sizes`."""
+    """Return the layer for `channels` input channels and an output of `sizes`."""
     image, filters = hl.ImageParam(hl.Float(32), 4, "image"), hl.ImageParam(hl.Float(32), 4, "filters")
     bias = hl.ImageParam(hl.Float(32), 1, "bias")
     return hl.Pipeline(conv_layer(image, filters, bias, channels=channels, sizes=sizes))
 
 
 def channels_of(photo: np.ndarray, shape: tuple[int, int, int, int]) -> np.ndarray:
-    """[batch, y, x, channel]: pieces of the photograph, its colours weighted at random to make each channel."""
+    """Return [batch, y, x, channel]: pieces of the photograph; each channel mixes the colours at random."""
     n, height, width, channels = shape
     mix = np.random.default_rng(0).normal(0, 1, (3, channels)).astype(np.float32)
     rows = np.arange(n * height).reshape(n, height) % photo.shape[0]
@@ -41,7 +41,7 @@ def channels_of(photo: np.ndarray, shape: tuple[int, int, int, int]) -> np.ndarr
 
 
 def layer(photo: np.ndarray, channels: int = CHANNELS, sizes: tuple[int, ...] = SIZES) -> tuple[np.ndarray, ...]:
-    """The input, filters with random weights, and a bias."""
+    """Return the input, filters with random weights, and a bias."""
     random = np.random.default_rng(1)
     outputs, width, height, batch = sizes
     filters = random.normal(0, (9 * channels) ** -0.5, (channels, 3, 3, outputs)).astype(np.float32)
@@ -50,7 +50,7 @@ def layer(photo: np.ndarray, channels: int = CHANNELS, sizes: tuple[int, ...] = 
 
 
 def first_channels(_: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """The first three channels of the first picture as colours."""
+    """Return the first three channels of the first picture as colours."""
     return out[0, :, :, :3] / max(out[0, :, :, :3].max(), 1e-6)
 
 

@@ -1,4 +1,4 @@
-"""Compose the passes yourself: one of the standard ones is replaced, and one schedule is written by hand.
+"""A custom pass pipeline: one standard pass is replaced, and one schedule is written by hand.
 
 Runs Harris so, compares the corners with those of the standard passes, and prints both reports.
 """
@@ -22,7 +22,7 @@ from tilefuse.passes.tile import Tile
 
 @dataclass(frozen=True)
 class ScheduleByHand(ModulePass):
-    """Give every group of two-dimensional functions a block tile; the passes after it keep these schedules."""
+    """Give every group of two-dimensional functions a block tile; later passes keep these schedules."""
 
     name = "schedule-by-hand"
 
@@ -38,7 +38,7 @@ class ScheduleByHand(ModulePass):
 
 
 def passes(target: str) -> list[ModulePass]:
-    """The standard ones, but groups are found by dynamic programming, and our schedule comes before `tile`.
+    """Return the standard passes, with groups by dynamic programming, and our schedule before `tile`.
 
     `target`: `cpu`, or a GPU's model or architecture.
     """
@@ -53,7 +53,7 @@ def passes(target: str) -> list[ModulePass]:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run on the CPU, where everybody can."""
+    """Run on the CPU."""
     parser = argparse.ArgumentParser(description=passes.__doc__)
     parser.add_argument("--input", help="a picture; without it, one that comes with scikit-image")
     photo = rgb_floats(read_photo(parser.parse_args(argv).input))

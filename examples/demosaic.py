@@ -1,4 +1,4 @@
-"""A raw Bayer picture to colours by a convolutional network (the structure of Gharbi et al., 2016)."""
+"""Demosaicing of a raw Bayer picture by a convolutional network (the structure of Gharbi et al., 2016)."""
 
 import numpy as np
 from _run import Example, main, rgb_floats
@@ -10,7 +10,8 @@ DEPTH, WIDTH = 15, 64
 
 
 def demosaic(raw, first, layers, last, final, output_weights, hl=hl, depth=DEPTH, width=WIDTH):
-    """Red, green and blue (x, y, channel) of `raw` (x, y): rows of green and red, then of blue and green; all of f32.
+    """Return red, green and blue (x, y, channel) of `raw` (x, y): rows of green and red, then of blue and green; all of
+    f32.
 
     Weights of 3 x 3 points are (output, x, y, input): `first` of 4 to `width` channels, `layers`, (.., layer), of the
     layers between, `last` to 12 channels, `final` of 6 to `width`; `output_weights` (output, input) mix `width` to 3.
@@ -20,7 +21,7 @@ def demosaic(raw, first, layers, last, final, output_weights, hl=hl, depth=DEPTH
     bounded = hl.BoundaryConditions.mirror_interior(raw)
 
     def layer(name, f, inputs, weight):
-        """3 x 3 points of all channels, a bias, and ReLU."""
+        """Convolve all channels by 3 x 3 points, add a bias, apply ReLU."""
         total, output = hl.Func(f"{name}_sum"), hl.Func(name)
         r = hl.RDom([(0, 3), (0, 3), (0, inputs)])
         total[x, y, c] = weight(c, 1, 1, inputs)
@@ -52,14 +53,14 @@ def demosaic(raw, first, layers, last, final, output_weights, hl=hl, depth=DEPTH
 
 
 def pipeline(depth: int = DEPTH, width: int = WIDTH) -> hl.Pipeline:
-    """The network for a raw picture (x, y) of f32."""
+    """Return the network for a raw picture (x, y) of f32."""
     ranks = {"raw": 2, "first": 4, "layers": 5, "last": 4, "final": 4, "output_weights": 2}
     inputs = [hl.ImageParam(hl.Float(32), rank, name) for name, rank in ranks.items()]
     return hl.Pipeline(demosaic(*inputs, depth=depth, width=width))
 
 
 def weights(depth: int = DEPTH, width: int = WIDTH) -> tuple[np.ndarray, ...]:
-    """Weights drawn at random, that do no harm: three channels of the last layer interpolate the raw pixels.
+    """Return harmless random weights: three channels of the last layer interpolate the raw pixels.
 
     The published weights belong to others; these make the same work and a picture that can be looked at.
     """
@@ -82,7 +83,7 @@ def weights(depth: int = DEPTH, width: int = WIDTH) -> tuple[np.ndarray, ...]:
 
 
 def mosaic(photo: np.ndarray, depth: int = DEPTH, width: int = WIDTH) -> tuple[np.ndarray, ...]:
-    """One colour of each pixel of the photograph, and the weights."""
+    """Return one colour of each pixel of the photograph, and the weights."""
     light = rgb_floats(photo)
     raw = light[:, :, 1].copy()
     raw[0::2, 1::2], raw[1::2, 0::2] = light[0::2, 1::2, 0], light[1::2, 0::2, 2]

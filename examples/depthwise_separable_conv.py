@@ -1,4 +1,4 @@
-"""Each channel convolved by itself, all mixed at each pixel, ReLU (Halide's apps/depthwise_separable_conv)."""
+"""Depthwise separable convolution with ReLU (Halide's apps/depthwise_separable_conv)."""
 
 import numpy as np
 from _run import Example, main
@@ -12,7 +12,7 @@ SHAPE = (4, 112, 112, CHANNELS)
 
 
 def depthwise_separable_conv(image, depthwise, pointwise, bias, hl=hl, multiplier=1, channels=CHANNELS, size=3):
-    """(channel, x, y, batch) of f32, as large as `image`, zeros outside.
+    """Return (channel, x, y, batch) of f32, of the size of `image`, with zeros outside.
 
     `depthwise` is (multiplier, input channel, x, y) and `pointwise` (output channel, multiplier * input channel).
     """
@@ -40,7 +40,7 @@ def depthwise_separable_conv(image, depthwise, pointwise, bias, hl=hl, multiplie
 
 
 def pipeline(channels: int = CHANNELS) -> hl.Pipeline:
-    """The two convolutions of `channels` input channels."""
+    """Return the two convolutions of `channels` input channels."""
     image, depthwise = hl.ImageParam(hl.Float(32), 4, "image"), hl.ImageParam(hl.Float(32), 4, "depthwise")
     pointwise, bias = hl.ImageParam(hl.Float(32), 2, "pointwise"), hl.ImageParam(hl.Float(32), 1, "bias")
     return hl.Pipeline(depthwise_separable_conv(image, depthwise, pointwise, bias, channels=channels))
@@ -49,7 +49,7 @@ def pipeline(channels: int = CHANNELS) -> hl.Pipeline:
 def layer(
     photo: np.ndarray, shape: tuple[int, int, int, int] = SHAPE, outputs: int = OUTPUTS
 ) -> tuple[np.ndarray, ...]:
-    """The input, random weights for each of the two convolutions, and a bias."""
+    """Return the input, random weights for each of the two convolutions, and a bias."""
     random = np.random.default_rng(1)
     channels = shape[3]
     depthwise = random.normal(0, 1 / 3, (3, 3, channels, 1)).astype(np.float32)

@@ -7,7 +7,7 @@ import tilefuse as hl
 
 
 def sum3x3(f, x, y):
-    """The sum of f over the 3x3 points around (x, y)."""
+    """Return the sum of f over the 3x3 points around (x, y)."""
     return (
         f[x - 1, y - 1] + f[x - 1, y] + f[x - 1, y + 1]
         + f[x, y - 1] + f[x, y] + f[x, y + 1]
@@ -16,7 +16,7 @@ def sum3x3(f, x, y):
 
 
 def harris(image, hl=hl):
-    """The corner response of `image` (x, y, channel), f32. The output is 4 smaller in x and y."""
+    """Return the corner response of `image` (x, y, channel), f32; the output is 4 smaller in x and y."""
     x, y = hl.Var("x"), hl.Var("y")
 
     gray = hl.Func("gray")
@@ -56,12 +56,12 @@ def harris(image, hl=hl):
 
 
 def pipeline() -> hl.Pipeline:
-    """Harris corners of a picture (x, y, channel) of f32."""
+    """Return the Harris corner pipeline of a picture (x, y, channel) of f32."""
     return hl.Pipeline(harris(hl.ImageParam(hl.Float(32), 3, "image")))
 
 
 def corners(photo: np.ndarray, response: np.ndarray) -> np.ndarray:
-    """The photograph, darker, with its corners in red."""
+    """Return the photograph, darker, with its corners in red."""
     picture = photo[2:-2, 2:-2] * 0.6
     picture[response > 0.01 * response.max()] = (1, 0.1, 0.1)
     return picture

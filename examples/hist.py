@@ -1,4 +1,4 @@
-"""Histogram equalisation of an RGB picture of bytes, by its luminance (Halide's apps/hist)."""
+"""Histogram equalisation of the luminance of an RGB picture of bytes (Halide's apps/hist)."""
 
 from _run import Example, main
 
@@ -6,7 +6,7 @@ import tilefuse as hl
 
 
 def hist(image, hl=hl):
-    """`image` (x, y, channel) of u8 with its luminance spread evenly; as large as the image."""
+    """Equalise the luminance histogram of `image` (x, y, channel) of u8; the output has its size."""
     x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
 
     Y = hl.Func("Y")
@@ -48,7 +48,7 @@ def hist(image, hl=hl):
 
 
 def pipeline() -> hl.Pipeline:
-    """Equalisation of a picture (x, y, channel) of u8."""
+    """Return the equalisation of a picture (x, y, channel) of u8."""
     return hl.Pipeline(hist(hl.ImageParam(hl.UInt(8), 3, "image")))
 
 

@@ -9,7 +9,7 @@ ALPHA = 0.1
 
 
 def iir_blur(image, hl=hl, alpha=ALPHA):
-    """`image` (x, y, channel) of f32, blurred by a filter without end; as large as the image."""
+    """Blur `image` (x, y, channel) of f32 by a recursive filter; the output has its size."""
     x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
     new = hl.f32(alpha)
     old = hl.f32(1) - new
@@ -32,7 +32,7 @@ def iir_blur(image, hl=hl, alpha=ALPHA):
 
 
 def pipeline() -> hl.Pipeline:
-    """The blur of a picture (x, y, channel) of f32."""
+    """Return the blur of a picture (x, y, channel) of f32."""
     return hl.Pipeline(iir_blur(hl.ImageParam(hl.Float(32), 3, "image")))
 
 

@@ -1,4 +1,4 @@
-"""Holes of a picture filled from their surroundings, over a pyramid, by its alpha (Halide's apps/interpolate)."""
+"""Interpolation of the holes of a picture, where alpha is 0, over a pyramid (Halide's apps/interpolate)."""
 
 import numpy as np
 from _run import Example, main, rgb_floats
@@ -9,7 +9,7 @@ LEVELS = 10
 
 
 def interpolate(image, hl=hl, levels=LEVELS):
-    """The colours (x, y, channel) of `image` (x, y, rgba) of f32, known where alpha is 1; as large as it."""
+    """Interpolate the colours (x, y, channel) of `image` (x, y, rgba) of f32, known where alpha is 1; same size."""
     x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
     image.dim(2).set_bounds(0, 4)
 
@@ -49,12 +49,12 @@ def interpolate(image, hl=hl, levels=LEVELS):
 
 
 def pipeline(levels: int = LEVELS) -> hl.Pipeline:
-    """The interpolation of a picture (x, y, rgba) of f32."""
+    """Return the interpolation of a picture (x, y, rgba) of f32."""
     return hl.Pipeline(interpolate(hl.ImageParam(hl.Float(32), 3, "image"), levels=levels))
 
 
 def with_holes(photo: np.ndarray) -> np.ndarray:
-    """The photograph where one pixel in twenty is known, and a hole in the middle."""
+    """Return the photograph with one known pixel in twenty, and a hole in the middle."""
     height, width = photo.shape[:2]
     known = np.random.default_rng(0).random((height, width)) < 0.05
     known[height * 2 // 5 : height * 3 // 5, width * 2 // 5 : width * 3 // 5] = False

@@ -1,4 +1,4 @@
-"""The blur of a lens with a wide aperture, from two pictures side by side (Halide's apps/lens_blur)."""
+"""Synthetic depth of field from a stereo pair (Halide's apps/lens_blur)."""
 
 import numpy as np
 from _run import Example, main
@@ -10,7 +10,7 @@ SLICES, FOCUS, RADIUS_SCALE, SAMPLES, LEVELS = 32, 13, 0.5, 32, 8
 
 
 class Depth:
-    """Which shift between the pictures fits best at each pixel."""
+    """Choice of the best shift between the pictures at each pixel."""
 
     def __init__(self, left, right, hl, slices, levels):
         self.hl, self.slices, self.levels = hl, slices, levels
@@ -19,7 +19,7 @@ class Depth:
         self.size = (left.width(), left.height())
 
     def _downsampled(self, f):
-        """Half as large, by the weights 1 3 3 1."""
+        """Halve the size, by the weights 1 3 3 1."""
         x, y, z, c = self.x, self.y, self.z, self.c
         downx, downy = self.hl.Func("downx"), self.hl.Func("downy")
         middle = f[2 * x, y, z, c] + f[2 * x + 1, y, z, c]
@@ -29,7 +29,7 @@ class Depth:
         return downy
 
     def _upsampled(self, f):
-        """Twice as large, a quarter of the farther pixel and three of the nearer."""
+        """Double the size, with weights of a quarter for the farther pixel and three quarters for the nearer."""
         x, y, z, c = self.x, self.y, self.z, self.c
         upx, upy = self.hl.Func("upx"), self.hl.Func("upy")
         upx[x, y, z, c] = 0.25 * f[x // 2 - 1 + 2 * (x % 2), y, z, c] + 0.75 * f[x // 2, y, z, c]
@@ -37,7 +37,7 @@ class Depth:
         return upy
 
     def _cost(self):
-        """How badly each shift fits, and how sure that is: its variance over the shifts."""
+        """Return the cost of each shift, and its confidence: the variance over the shifts."""
         hl, x, y, z, c = self.hl, self.x, self.y, self.z, self.c
         difference, cost, confidence = hl.Func("difference"), hl.Func("cost"), hl.Func("confidence")
         here = self.left[x, y, c]
@@ -51,7 +51,7 @@ class Depth:
         return cost, confidence
 
     def depth(self):
-        """The shift that costs least, once costs are spread from where they are sure over a pyramid."""
+        """Return the cheapest shift, after confident costs are spread over a pyramid."""
         hl, x, y, z, c = self.hl, self.x, self.y, self.z, self.c
         cost, confidence = self._cost()
         push, pull = ([hl.Func(f"{name}_{i}") for i in range(self.levels)] for name in ("push", "pull"))
@@ -73,7 +73,7 @@ class Depth:
 
 
 def lens_blur(left, right, hl=hl, slices=SLICES, focus=FOCUS, samples=SAMPLES, levels=LEVELS, random=None):
-    """`left` (x, y, channel) of u8, sharp at the depth `focus` only, as f32; `right` is beside it.
+    """Blur `left` (x, y, channel) of u8 except at the depth `focus`, as f32; `right` is the second view.
 
     `random(hl, x, y, z, number)` takes the place of `random_float`, whose numbers differ from one compiler to another.
     """
@@ -118,13 +118,13 @@ def lens_blur(left, right, hl=hl, slices=SLICES, focus=FOCUS, samples=SAMPLES, l
 
 
 def pipeline(**arguments: int) -> hl.Pipeline:
-    """The blur of a picture (x, y, channel) of u8 by its distance, from the picture beside it."""
+    """Return the blur of a picture (x, y, channel) of u8 by its distance, which a second view gives."""
     left, right = (hl.ImageParam(hl.UInt(8), 3, name) for name in ("left", "right"))
     return hl.Pipeline(lens_blur(left, right, **arguments))
 
 
 def two_views(photo: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The photograph, and the same seen from further left, its middle near and all else far."""
+    """Return the photograph and a second view from further left, with a near middle."""
     height, width = photo.shape[:2]
     y, x = np.mgrid[0:height, 0:width]
     near = (x / width - 0.45) ** 2 + (y / height - 0.5) ** 2 < 0.1
@@ -133,7 +133,7 @@ def two_views(photo: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def motorcycle() -> tuple[np.ndarray, np.ndarray]:
-    """Two photographs of one motorcycle, the right one first: near things lie further right in the other."""
+    """Return two photographs of a motorcycle, the right view first: near objects are further right in the other."""
     from skimage import data
 
     left, right, _ = data.stereo_motorcycle()

@@ -1,4 +1,4 @@
-"""Local Laplacian filter: more local contrast in an RGB picture of 16 bits (Halide's apps/local_laplacian)."""
+"""Local Laplacian filter: amplifies the details of an RGB picture of 16 bits (Halide's apps/local_laplacian)."""
 
 import numpy as np
 from _run import Example, main
@@ -10,11 +10,11 @@ PYRAMID, LEVELS = 8, 8
 
 
 def local_laplacian(image, hl=hl, pyramid=PYRAMID, levels=LEVELS, alpha=1 / (LEVELS - 1), beta=1.0):
-    """`image` (x, y, channel) of u16 with its details stronger by `alpha`; as large as the image."""
+    """Amplify the details of `image` (x, y, channel) of u16 by `alpha`; the output has its size."""
     x, y, c, k = hl.Var("x"), hl.Var("y"), hl.Var("c"), hl.Var("k")
 
     def downsample(f, rest=()):
-        """Half as large, by the weights 1 3 3 1."""
+        """Halve the size, by the weights 1 3 3 1."""
         downx, downy = hl.Func("downx"), hl.Func("downy")
         first, second = f[2 * x - 1, y, *rest], f[2 * x, y, *rest] + f[2 * x + 1, y, *rest]
         downx[x, y, *rest] = (first + 3.0 * second + f[2 * x + 2, y, *rest]) / 8.0
@@ -23,7 +23,7 @@ def local_laplacian(image, hl=hl, pyramid=PYRAMID, levels=LEVELS, alpha=1 / (LEV
         return downy
 
     def upsample(f, rest=()):
-        """Twice as large, a quarter of the farther pixel and three of the nearer."""
+        """Double the size, with weights of a quarter for the farther pixel and three quarters for the nearer."""
         upx, upy = hl.Func("upx"), hl.Func("upy")
         upx[x, y, *rest] = 0.25 * f[x // 2 - 1 + 2 * (x % 2), y, *rest] + 0.75 * f[x // 2, y, *rest]
         upy[x, y, *rest] = 0.25 * upx[x, y // 2 - 1 + 2 * (y % 2), *rest] + 0.75 * upx[x, y // 2, *rest]
@@ -79,7 +79,7 @@ def local_laplacian(image, hl=hl, pyramid=PYRAMID, levels=LEVELS, alpha=1 / (LEV
 
 
 def pipeline(pyramid: int = PYRAMID) -> hl.Pipeline:
-    """The filter for a picture (x, y, channel) of u16."""
+    """Return the filter for a picture (x, y, channel) of u16."""
     return hl.Pipeline(local_laplacian(hl.ImageParam(hl.UInt(16), 3, "image"), pyramid=pyramid))
 
 

@@ -9,7 +9,7 @@ SIZE = 1024
 
 
 def mat_mul(a, b, hl=hl, size=SIZE):
-    """The sum over r of a(x, r) * b(r, y), in the order of r: with x the column, the matrix product b a."""
+    """Sum a(x, r) * b(r, y) over r in order: with x as column, the matrix product b a."""
     x, y = hl.Var("x"), hl.Var("y")
     r = hl.RDom([(0, size)])
     product, output = hl.Func("product"), hl.Func("mat_mul")
@@ -21,13 +21,13 @@ def mat_mul(a, b, hl=hl, size=SIZE):
 
 
 def pipeline(size: int = SIZE) -> hl.Pipeline:
-    """The product of two matrices of `size` rows and columns."""
+    """Return the product of two matrices of `size` rows and columns."""
     a, b = hl.ImageParam(hl.Float(32), 2, "a"), hl.ImageParam(hl.Float(32), 2, "b")
     return hl.Pipeline(mat_mul(a, b, size=size))
 
 
 def matrices(photo: np.ndarray, size: int = SIZE) -> tuple[np.ndarray, np.ndarray]:
-    """A blur along the columns as a matrix, and a photograph repeated until it is large enough."""
+    """Return a blur along the columns as a matrix, and a photograph repeated until it is large enough."""
     gray = gray_floats(photo)
     times = [-(-size // n) for n in gray.shape]
     picture = np.tile(gray, times)[:size, :size]

@@ -10,7 +10,7 @@ RADIUS = 26
 
 
 def max_filter(image, hl=hl, radius=RADIUS):
-    """The greatest of `image` (x, y, channel) in the disk around each pixel; as large as the image."""
+    """Return the maximum of `image` (x, y, channel) over the disk around each pixel; the output has its size."""
     x, y, c, t = hl.Var("x"), hl.Var("y"), hl.Var("c"), hl.Var("t")
     clamped = hl.BoundaryConditions.repeat_edge(image)
     slices = math.ceil(math.log2(radius)) + 1
@@ -45,7 +45,7 @@ def max_filter(image, hl=hl, radius=RADIUS):
 
 
 def pipeline(radius: int = RADIUS) -> hl.Pipeline:
-    """The maximum over a disk for a picture (x, y, channel) of f32."""
+    """Return the maximum over a disk for a picture (x, y, channel) of f32."""
     return hl.Pipeline(max_filter(hl.ImageParam(hl.Float(32), 3, "image"), radius=radius))
 
 

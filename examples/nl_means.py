@@ -1,4 +1,4 @@
-"""Noise removed by the mean of pixels whose surroundings look alike (Halide's apps/nl_means)."""
+"""Denoising by non-local means: the mean of pixels with similar neighbourhoods (Halide's apps/nl_means)."""
 
 import numpy as np
 from _run import Example, main, rgb_floats
@@ -10,7 +10,7 @@ PATCH, SEARCH, SIGMA = 7, 7, 0.12
 
 
 def nl_means(image, hl=hl, patch=PATCH, search=SEARCH, sigma=SIGMA):
-    """`image` (x, y, channel) of f32 in [0, 1] with less noise; as large as the image."""
+    """Remove noise from `image` (x, y, channel) of f32 in [0, 1]; the output has its size."""
     x, y, c, dx, dy = (hl.Var(name) for name in ("x", "y", "c", "dx", "dy"))
     scale = hl.f32(-1 / (sigma * sigma * patch * patch))
     clamped = hl.BoundaryConditions.repeat_edge(image)
@@ -41,12 +41,12 @@ def nl_means(image, hl=hl, patch=PATCH, search=SEARCH, sigma=SIGMA):
 
 
 def pipeline() -> hl.Pipeline:
-    """Non-local means of a picture (x, y, channel) of f32."""
+    """Return the non-local means of a picture (x, y, channel) of f32."""
     return hl.Pipeline(nl_means(hl.ImageParam(hl.Float(32), 3, "image")))
 
 
 def noisy(photo: np.ndarray) -> np.ndarray:
-    """The photograph with noise."""
+    """Return the photograph with noise."""
     noise = np.random.default_rng(0).normal(0, 0.06, photo.shape)
     return (rgb_floats(photo) + noise).clip(0, 1).astype(np.float32)
 

@@ -1,4 +1,4 @@
-"""Two pictures joined along a mask without a seam: each band of frequencies over its own width (Burt and Adelson)."""
+"""Seamless blend of two pictures along a mask, by Laplacian pyramids (Burt and Adelson)."""
 
 import numpy as np
 from _run import Example, main, rgb_floats
@@ -9,11 +9,11 @@ LEVELS = 6
 
 
 def pyramid_blend(first, second, mask, hl=hl, levels=LEVELS):
-    """`first` (x, y, channel) where `mask` (x, y) is 1, `second` where it is 0; all of f32, as large as `first`."""
+    """Blend `first` (x, y, channel) where `mask` (x, y) is 1 with `second` where it is 0; all of f32, of one size."""
     x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
 
     def downsample(f, rest=()):
-        """Half as large, by the weights 1 3 3 1."""
+        """Halve the size, by the weights 1 3 3 1."""
         downx, downy = hl.Func("downx"), hl.Func("downy")
         middle = f[2 * x, y, *rest] + f[2 * x + 1, y, *rest]
         downx[x, y, *rest] = (f[2 * x - 1, y, *rest] + 3.0 * middle + f[2 * x + 2, y, *rest]) / 8.0
@@ -22,14 +22,14 @@ def pyramid_blend(first, second, mask, hl=hl, levels=LEVELS):
         return downy
 
     def upsample(f):
-        """Twice as large, a quarter of the farther pixel and three of the nearer."""
+        """Double the size, with weights of a quarter for the farther pixel and three quarters for the nearer."""
         upx, upy = hl.Func("upx"), hl.Func("upy")
         upx[x, y, c] = 0.25 * f[x // 2 - 1 + 2 * (x % 2), y, c] + 0.75 * f[x // 2, y, c]
         upy[x, y, c] = 0.25 * upx[x, y // 2 - 1 + 2 * (y % 2), c] + 0.75 * upx[x, y // 2, c]
         return upy
 
     def gaussian(name, image, rest=()):
-        """The picture, its edge repeated, and ever smaller ones."""
+        """Return the picture with repeated edges, and ever smaller ones."""
         found = [hl.BoundaryConditions.repeat_edge(image)]
         for level in range(1, levels):
             f = hl.Func(f"{name}_{level}")
@@ -38,7 +38,7 @@ def pyramid_blend(first, second, mask, hl=hl, levels=LEVELS):
         return found
 
     def laplacian(name, pyramid):
-        """The details that each level has and the next lacks; of the last, all."""
+        """Return the details of each level that the next level lacks; the last level as a whole."""
         found = []
         for level in range(levels - 1):
             f = hl.Func(f"{name}_detail_{level}")
@@ -60,13 +60,13 @@ def pyramid_blend(first, second, mask, hl=hl, levels=LEVELS):
 
 
 def pipeline(levels: int = LEVELS) -> hl.Pipeline:
-    """The blend of two pictures (x, y, channel) of f32 along a mask (x, y) of f32."""
+    """Return the blend of two pictures (x, y, channel) of f32 along a mask (x, y) of f32."""
     first, second = (hl.ImageParam(hl.Float(32), 3, name) for name in ("first", "second"))
     return hl.Pipeline(pyramid_blend(first, second, hl.ImageParam(hl.Float(32), 2, "mask"), levels=levels))
 
 
 def with_mirror(photo: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The photograph, its negative seen in a mirror, and a mask of the left half."""
+    """Return the photograph, its mirrored negative, and a mask of the left half."""
     first = rgb_floats(photo)
     mask = np.zeros(photo.shape[:2], np.float32)
     mask[:, : photo.shape[1] // 2] = 1

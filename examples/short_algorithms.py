@@ -9,7 +9,7 @@ import tilefuse as hl
 
 
 def equalised(image, hl=hl):
-    """`image` (x, y) of u8 with its values spread evenly: a histogram, its running sum, and a look-up in this sum."""
+    """Equalise `image` (x, y) of u8: a histogram, its running sum, and a lookup in this sum."""
     x, y = hl.Var("x"), hl.Var("y")
     counts, below, output = hl.Func("counts"), hl.Func("below"), hl.Func("equalised")
     r, b = hl.RDom([(0, image.width()), (0, image.height())]), hl.RDom([(1, 255)])
@@ -23,7 +23,7 @@ def equalised(image, hl=hl):
 
 
 def summed_area(image, hl=hl):
-    """Sums of all of `image` (x, y) of f32 above and to the left of each point, and of the point."""
+    """Return the sum of `image` (x, y) of f32 over all points above and to the left, inclusively."""
     x, y, output = hl.Var("x"), hl.Var("y"), hl.Func("summed_area")
     r, q = hl.RDom([(1, image.width() - 1)]), hl.RDom([(1, image.height() - 1)])
     output[x, y] = image[x, y]
@@ -33,7 +33,7 @@ def summed_area(image, hl=hl):
 
 
 def recursive_blur(image, hl=hl):
-    """`image` (x, y) of f32, blurred down its columns and up again by a filter without end."""
+    """Blur `image` (x, y) of f32 down its columns and up again by a recursive filter."""
     x, y, output = hl.Var("x"), hl.Var("y"), hl.Func("recursive_blur")
     height = image.height()
     r = hl.RDom([(1, height - 1)])
@@ -45,7 +45,7 @@ def recursive_blur(image, hl=hl):
 
 
 def disk_minimum(image, hl=hl):
-    """The least value of `image` (x, y) of u8 in a disk of radius 4 around each point."""
+    """Return the minimum of `image` (x, y) of u8 over a disk of radius 4 around each point."""
     x, y, output = hl.Var("x"), hl.Var("y"), hl.Func("disk_minimum")
     edges = hl.BoundaryConditions.repeat_edge(image)
     r = hl.RDom([(-4, 9), (-4, 9)])
@@ -55,7 +55,7 @@ def disk_minimum(image, hl=hl):
 
 
 def product(a, b, hl=hl):
-    """The product of two matrices (column, row) of f32."""
+    """Return the product of two matrices (column, row) of f32."""
     x, y, output = hl.Var("x"), hl.Var("y"), hl.Func("product")
     r = hl.RDom([(0, a.width())])
     output[x, y] = hl.f32(0)
@@ -64,7 +64,7 @@ def product(a, b, hl=hl):
 
 
 def brightest_channel(image, hl=hl):
-    """The first channel of `image` (x, y, channel) of u8 that has the most light."""
+    """Return the first channel of `image` (x, y, channel) of u8 with the largest sum."""
     x, y, output = hl.Var("x"), hl.Var("y"), hl.Func("brightest_channel")
     r = hl.RDom([(0, image.channels())])
     output[x, y] = hl.u8(hl.argmax(r, image[x, y, r.x])[0])
@@ -72,7 +72,7 @@ def brightest_channel(image, hl=hl):
 
 
 def resized(image, factor=None, hl=hl):
-    """`image` (x, y) of f32 larger or smaller by `factor`, a Param: of each call, between its pixels linearly."""
+    """Resize `image` (x, y) of f32 by `factor`, a Param, with linear interpolation."""
     x, y, output = hl.Var("x"), hl.Var("y"), hl.Func("resized")
     factor = hl.Param(hl.Float(32), "factor", 0.75) if factor is None else factor
     edges = hl.BoundaryConditions.repeat_edge(image)
@@ -84,7 +84,7 @@ def resized(image, factor=None, hl=hl):
 
 
 def dithered(image, hl=hl):
-    """`image` (x, y) of u8 in black and white, by Floyd and Steinberg: nothing of it is parallel."""
+    """Dither `image` (x, y) of u8 to black and white by Floyd and Steinberg's sequential algorithm."""
     x, y, g, output = hl.Var("x"), hl.Var("y"), hl.Func("g"), hl.Func("dithered")
     dark = hl.BoundaryConditions.constant_exterior(image, hl.u8(0))
     r = hl.RDom([(0, image.width()), (0, image.height())])
@@ -103,7 +103,7 @@ def _luminance(photo: np.ndarray) -> np.ndarray:
 
 
 def _of_most(_: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """A number for each point, the greatest of which is white."""
+    """Scale the numbers such that the largest is white."""
     return out.astype(np.float32) / np.float32(max(1, out.max()))
 
 
@@ -112,14 +112,14 @@ def _smaller(shape: Sequence[int]) -> dict[str, tuple[int, ...]]:
 
 
 def _matrices(photo: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A square of the photograph, and itself the other way round."""
+    """Return a square of the photograph, and its transpose or mirror image."""
     n = min(photo.shape[:2])
     square = np.ascontiguousarray(gray_floats(photo)[:n, :n])
     return square, np.ascontiguousarray(square.T)
 
 
 def _of(algorithm, bits: int, prepare, rank: int = 2, inputs: int = 1, **options) -> Example:
-    """An example of an algorithm on pictures of f32 or u8."""
+    """Return the example of an algorithm on pictures of f32 or u8."""
     name = algorithm.__name__
     type = hl.Float(32) if bits == 32 else hl.UInt(bits)
     layout = {"layout": "planar"} if rank == 3 else {}

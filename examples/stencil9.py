@@ -1,4 +1,4 @@
-"""A 9-point stencil, the mean of 3x3 points, iterated; in each iteration zeros surround the picture."""
+"""A 9-point stencil, the mean of 3x3 points, iterated; zeros surround the picture in each iteration."""
 
 from _run import Example, gray_floats, main
 
@@ -8,7 +8,7 @@ ITERATIONS = 4
 
 
 def stencil9(image, hl=hl, iterations=ITERATIONS):
-    """`image` (x, y) of f32 after `iterations` steps; as large as the image."""
+    """Apply the 9-point mean `iterations` times to `image` (x, y) of f32; the output has its size."""
     x, y = hl.Var("x"), hl.Var("y")
     box = [(0, image.width()), (0, image.height())]
     current = image
@@ -22,7 +22,7 @@ def stencil9(image, hl=hl, iterations=ITERATIONS):
 
 
 def pipeline(iterations: int = ITERATIONS) -> hl.Pipeline:
-    """The stencil on a picture (x, y) of f32, `iterations` times (at least once)."""
+    """Return the stencil on a picture (x, y) of f32, `iterations` times (at least once)."""
     return hl.Pipeline(stencil9(hl.ImageParam(hl.Float(32), 2, "image"), iterations=iterations))
 
 

@@ -1,4 +1,4 @@
-"""A chain of 32 stencils of 5x5 points in u16, where sums wrap (Halide's apps/stencil_chain)."""
+"""A chain of 32 stencils of 5x5 points in u16 with wrapping sums (Halide's apps/stencil_chain)."""
 
 from _run import Example, as_bytes, gray_floats, main
 
@@ -8,7 +8,7 @@ STENCILS = 32
 
 
 def stencil_chain(image, hl=hl, stencils=STENCILS):
-    """`image` (x, y) of u16, whose edge is repeated, after `stencils` steps; as large as the image."""
+    """Apply `stencils` stencils to `image` (x, y) of u16, whose edge is repeated; the output has its size."""
     x, y = hl.Var("x"), hl.Var("y")
     current = hl.BoundaryConditions.repeat_edge(image)
     for s in range(stencils):
@@ -23,7 +23,7 @@ def stencil_chain(image, hl=hl, stencils=STENCILS):
 
 
 def pipeline(stencils: int = STENCILS) -> hl.Pipeline:
-    """The chain on a picture (x, y) of u16, with `stencils` stages (at least one)."""
+    """Return the chain on a picture (x, y) of u16, with `stencils` stages (at least one)."""
     return hl.Pipeline(stencil_chain(hl.ImageParam(hl.UInt(16), 2, "image"), stencils=stencils))
 
 

@@ -1,4 +1,4 @@
-"""Unsharp mask of an RGB picture: its luminance minus a blur of it is added again (Halide's apps/unsharp)."""
+"""Unsharp mask of an RGB picture: adds the difference of its luminance and a blur of it (Halide's apps/unsharp)."""
 
 import math
 
@@ -10,12 +10,12 @@ SIGMA = 1.5
 
 
 def gauss(i: int, sigma: float = SIGMA) -> float:
-    """The weight at distance `i` of a Gaussian whose standard deviation is `sigma` pixels."""
+    """Return the weight at distance `i` of a Gaussian whose standard deviation is `sigma` pixels."""
     return math.exp(-i * i / (2 * sigma * sigma)) / (math.sqrt(2 * math.pi) * sigma)
 
 
 def unsharp(image, hl=hl):
-    """`image` (x, y, channel) of f32, sharper; as large as the image."""
+    """Sharpen `image` (x, y, channel) of f32; the output has its size."""
     x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
     image.dim(2).set_bounds(0, 3)
     bounded = hl.BoundaryConditions.repeat_edge(image)
@@ -48,7 +48,7 @@ def unsharp(image, hl=hl):
 
 
 def pipeline() -> hl.Pipeline:
-    """Unsharp mask of a picture (x, y, channel) of f32."""
+    """Return the unsharp mask of a picture (x, y, channel) of f32."""
     return hl.Pipeline(unsharp(hl.ImageParam(hl.Float(32), 3, "image")))
 
 

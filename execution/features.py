@@ -1,4 +1,4 @@
-"""Features of a kernel, in numbers, and the time that follows from them."""
+"""Features of a kernel, in numbers, and the prediction of its time from them."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from tilefuse.analysis.machine import Machine
 
 @dataclass(slots=True, kw_only=True)
 class Features(ABC):
-    """Features that a kernel's time follows from. An execution model counts them; a subclass has further ones."""
+    """Features of a kernel, which an execution model counts, and from which its time is predicted."""
 
     blocks: int
-    """Tiles, on a CPU."""
+    """Blocks of the grid; on a CPU tiles."""
     code: float = 0.0
-    """Instructions of the text; 0 where they are not counted."""
+    """Instructions of the code; 0 if they are not counted."""
 
     @abstractmethod
     def analytical(self, machine: Machine) -> float:
-        """Microseconds by the formula that belongs to these numbers, with its constants."""
+        """Return the microseconds by the analytical formula of these features, with its constants."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Roofline(Features):
-    """Counts that every model's time starts from: memory and instructions hide behind each other."""
+    """Features of a roofline model: memory traffic and instructions overlap."""
 
     bytes: float
-    """From and to main memory, of the whole kernel."""
+    """Bytes from and to main memory, of the whole kernel."""
     instructions: float
     """Of all threads, or of all vector lanes of a CPU."""
 
     def roofline(self, machine: Machine) -> tuple[float, float]:
-        """Microseconds of main memory, and of the instructions, each alone at its full rate."""
+        """Return microseconds of main memory, and of the instructions, each alone at its full rate."""
         return self.bytes / machine.bytes_per_us, self.instructions / machine.instructions_per_us
 
     def analytical(self, machine: Machine) -> float:
@@ -40,6 +40,8 @@ class Roofline(Features):
 
 
 def predict(features: Features, machine: Machine) -> float:
-    """Microseconds of a kernel, with its launch. Nothing else makes a time of features; a measured or learned model
-    takes the place of this one function."""
+    """Predict the microseconds of a kernel, including its launch.
+
+    This is the only function that makes a time of features; a measured or learned model would replace it.
+    """
     return features.analytical(machine)

@@ -31,7 +31,7 @@ class OperandAxis:
     high: int
 
     def extent(self, sizes: DomainSizes) -> int:
-        """Points of the box along this dimension."""
+        """Return points of the box along this dimension."""
         return 1 + sum(abs(n) * (sizes.get(v, 1) - 1) for v, n in self.terms.items()) + self.high - self.low
 
 

@@ -121,11 +121,11 @@ class Emitter:
         return n
 
     def true(self) -> SSAValue:
-        """The constant true."""
+        """Return the constant true."""
         return self._memo("true", lambda: arith.ConstantOp(IntegerAttr(1, i1)))
 
     def false(self) -> SSAValue:
-        """The constant false."""
+        """Return the constant false."""
         return self._memo("false", lambda: arith.ConstantOp(IntegerAttr(0, i1)))
 
     def _binary(self, kind: type[Operation], a: Num, b: Num, hint: str | None = None) -> SSAValue:

@@ -30,7 +30,7 @@ class Phase:
     number: int
 
     def x(self, e: Emitter) -> Num:
-        """The column."""
+        """Return the column."""
         return e.add(e.mul(self.k, self.count), self.number)
 
     def linear(self, op: ReadOp, coordinate: Mapping[SSAValue, int]) -> list[tuple[int, int] | None]:

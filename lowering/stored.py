@@ -34,7 +34,7 @@ def follow_of(group: GroupOp, model: PipelineModel) -> dict[int, tuple[Follow, .
 
 
 def stored_stages(group: GroupOp, model: PipelineModel, follow: Mapping[int, tuple[Follow, ...]]) -> list[Stored]:
-    """The stages that a group stores, the anchor first.
+    """Return the stages that a group stores, the anchor first.
 
     What gives the terms of an update stands for their sum: of as many dimensions as the update has pure coordinates.
     """

@@ -57,7 +57,7 @@ FINISH = 24.0
 
 @dataclass(frozen=True)
 class ComputeInSteps(ModulePass):
-    """Move stages that an update reads at its reduction variables into the update's group, if that is cheaper."""
+    """Move stages that an update reads at its reduction variables into the update's group, if this is cheaper."""
 
     name = "compute-in-steps"
 

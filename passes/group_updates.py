@@ -74,7 +74,7 @@ class GroupUpdates(ModulePass):
                     self._form_group(self._together(update))
 
     def _together(self, update: UpdateOp) -> list[UpdateOp]:
-        """The update, and on CPUs the updates behind it that go along the same lines."""
+        """Return the update, and on CPUs the updates behind it that go along the same lines."""
         chain = [update] if machine(self.target).is_gpu else chain_of(update)
         while len(chain) > 1 and why_not_along_lines(chain) is not None:
             chain.pop()

@@ -36,7 +36,7 @@ many rows more than it has of its reader, so that of more it is not worth a comp
 
 @dataclass(frozen=True)
 class InlineColumns(ModulePass):
-    """Inline stages of which a reader needs few rows of one column, if that is cheaper."""
+    """Inline stages of which a reader needs few rows of one column, if this is cheaper."""
 
     name = "inline-columns"
 

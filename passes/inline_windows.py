@@ -34,7 +34,7 @@ from tilefuse.passes.unroll_reductions import MOST_STENCIL, instructions_of_all,
 
 @dataclass(frozen=True)
 class InlineWindows(ModulePass):
-    """Inline short sums into the updates that read them, if that is cheaper."""
+    """Inline short sums into the updates that read them, if this is cheaper."""
 
     name = "inline-windows"
 

@@ -32,7 +32,7 @@ class Trials:
     extent: tuple[int, ...]
 
     def tried(self, pipeline: PipelineOp, producer: str, name: str, change: Change, *, always: bool) -> PipelineOp:
-        """The pipeline with a producer and a group made one, if the change pays; `always`: if a kernel can."""
+        """Return the pipeline with a producer and a group made one, if the change pays; `always`: if a kernel can."""
 
         def both(copy: PipelineOp) -> None:
             change(copy, named(copy, producer), named(copy, name))
@@ -40,13 +40,13 @@ class Trials:
         return self._tried(pipeline, (producer, name), both, always)
 
     def tried_alone(self, pipeline: PipelineOp, name: str, change: ChangeAlone) -> PipelineOp:
-        """The pipeline with a group changed, if the change pays."""
+        """Return the pipeline with a group changed, if the change pays."""
         return self._tried(pipeline, (name,), lambda copy: change(named(copy, name)), always=False)
 
     def _tried(
         self, pipeline: PipelineOp, names: Sequence[str], change: Callable[[PipelineOp], None], always: bool
     ) -> PipelineOp:
-        """The pipeline with groups made the last of them, if the change pays."""
+        """Return the pipeline with groups made the last of them, if the change pays."""
         copy = pipeline.clone()
         block = pipeline.parent_block()
         assert block is not None
@@ -63,7 +63,7 @@ class Trials:
         return kept
 
     def facts(self, pipeline: PipelineOp, name: str) -> GroupFacts:
-        """The facts of a group."""
+        """Return the facts of a group."""
         return self._facts(extract(pipeline, self.extent), named(pipeline, name))
 
     def _facts(self, model: PipelineModel, group: GroupOp) -> GroupFacts:

@@ -30,14 +30,14 @@ Values = Callable[..., Sequence[Any]]
 
 
 def type_of(hl: Any, name: str) -> Any:
-    """`hl.UInt(8)` for u8."""
+    """Return `hl.UInt(8)` for u8."""
     if name in ("bool", "bf16"):
         return hl.Bool() if name == "bool" else hl.BFloat(16)
     return {"u": hl.UInt, "i": hl.Int, "f": hl.Float}[name[0]](int(name[1:]))
 
 
 def edge_values(name: str) -> list[Any]:
-    """Numbers of a type at and near its ends, 0, and small ones of both signs."""
+    """Return numbers of a type at and near its ends, 0, and small ones of both signs."""
     if name == "bool":
         return [False, True]
     if name[0] in "fb":
@@ -48,35 +48,35 @@ def edge_values(name: str) -> list[Any]:
 
 
 def pairs(first: str, second: str) -> list[np.ndarray]:
-    """All pairs of edge values, as two arrays."""
+    """Return all pairs of edge values, as two arrays."""
     both = list(itertools.product(edge_values(first), edge_values(second)))
     return [np.array([p[i] for p in both], DTYPES[name]) for i, name in enumerate((first, second))]
 
 
 def stored(numbers: Sequence[Any], name: str) -> np.ndarray:
-    """Numbers as an array of a type; of bf16, which NumPy lacks, of float32."""
+    """Return numbers as an array of a type; of bf16, which NumPy lacks, of float32."""
     return np.array(numbers, DTYPES["f32" if name == "bf16" else name])
 
 
 def taken(hl: Any, pixel: Any, name: str) -> Any:
-    """A pixel of `stored` as a value of its type."""
+    """Return a pixel of `stored` as a value of its type."""
     return hl.cast(hl.BFloat(16), pixel) if name == "bf16" else pixel
 
 
 def given(hl: Any, value: Any) -> Any:
-    """A value as an output that NumPy has a type for."""
+    """Return a value as an output that NumPy has a type for."""
     return hl.cast(hl.Float(32), value) if value.type() == hl.BFloat(16) else value
 
 
 def castable(hl: Any, value: Any, type: Any) -> Any:
-    """`value`, in the range of `type` if that is an integer and the value none: beyond it Halide defines nothing."""
+    """Clamp `value` to the range of an integer `type`, since Halide leaves other values undefined."""
     if not value.type().is_float() or type.is_float():
         return value
     return hl.clamp(value, -100 if type.is_int() else 0, 1 if type == hl.Bool() else 100)
 
 
 def define(hl: Any, arrays: Sequence[np.ndarray], values: Values) -> Any:
-    """A Func called "out", whose values at a point are those of `values` of the arrays' pixels."""
+    """Return a Func called "out", whose values at a point are `values` of the arrays' pixels."""
     x, out = hl.Var("x"), hl.Func("out")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -87,7 +87,7 @@ def define(hl: Any, arrays: Sequence[np.ndarray], values: Values) -> Any:
 
 
 def by_halide(arrays: Sequence[np.ndarray], values: Values) -> list[np.ndarray]:
-    """What the wheel computes."""
+    """Compute by the Halide wheel."""
     import halide
 
     found = define(halide, arrays, values).realize([arrays[0].size])
@@ -95,7 +95,7 @@ def by_halide(arrays: Sequence[np.ndarray], values: Values) -> list[np.ndarray]:
 
 
 def by_us(arrays: Sequence[np.ndarray], values: Values, target: str) -> list[np.ndarray]:
-    """What our back end for `target` computes."""
+    """Compute by our back end for `target`."""
     found = define(tilefuse, arrays, values).realize([arrays[0].size], target=target, **_strict(target))
     return [np.asarray(f) for f in (found if isinstance(found, tuple) else (found,))]
 
@@ -105,14 +105,14 @@ def _strict(target: str) -> dict[str, Any]:
 
 
 def by_emulated_gpu(patch: Any, folder: Any, arrays: Sequence[np.ndarray], values: Values) -> list[np.ndarray]:
-    """What the CUDA text computes on the CPU."""
+    """Compute by the CUDA text, emulated on the CPU."""
     with patch.context() as inner:
         emulate(inner, folder)
         return by_us(arrays, values, "cpu")
 
 
 def nvrtc_compiles(arrays: Sequence[np.ndarray], values: Values) -> None:
-    """The compiler for GPUs takes the CUDA text, and warns of nothing but what it leaves out."""
+    """Check that NVRTC compiles the CUDA text, and warns only of unused code."""
     source = tilefuse.Pipeline(define(tilefuse, arrays, values)).compile(target="cuda:sm_90").source()
     report = compile_report(source, "sm_90")
     assert report.registers, source
@@ -125,7 +125,7 @@ def nvrtc_compiles(arrays: Sequence[np.ndarray], values: Values) -> None:
 def assert_back_ends_agree(
     arrays: Sequence[np.ndarray], values: Values, names: Sequence[str], where: str, patch: Any, folder: Any
 ) -> None:
-    """The CPU and the CUDA text compute what the evaluator does, and the compiler for GPUs takes the text."""
+    """Assert that the CPU and the CUDA text agree with the evaluator, and that NVRTC compiles the text."""
     expected = by_us(arrays, values, "reference")
     assert_same(by_us(arrays, values, "cpu"), expected, names, f"cpu: {where}")
     if shutil.which("g++"):
@@ -134,7 +134,7 @@ def assert_back_ends_agree(
 
 
 def assert_same(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray], names: Sequence[str], where: str) -> None:
-    """Types and values are equal, value by value."""
+    """Assert equal types and values."""
     assert len(ours) == len(theirs) == len(names)
     for mine, other, name in zip(ours, theirs, names, strict=True):
         assert mine.dtype == other.dtype, f"{where}: {name} is {mine.dtype}, not {other.dtype}"

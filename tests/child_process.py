@@ -18,7 +18,7 @@ class ChildFailed(Exception):
 
 
 def in_child(function: Callable[[], Any], seconds: float) -> Any:
-    """What `function` gives, in a fork of this process; text if that ended without giving anything.
+    """Return the result of `function` in a fork of this process; a text if the fork ended without a result.
 
     Raises ChildFailed. The process must not have used OpenMP: its threads do not go along.
     """

@@ -1,4 +1,4 @@
-"""Which tests run where.
+"""Selection of the tests that run on a machine.
 
 Tests marked `gpu` are skipped, with the reason, where CuPy or a CUDA GPU is missing. Of a module marked `sweep`, and
 of the folder `properties`, the first case of each function is quick, and the others are marked `slow`: `make test`
@@ -20,7 +20,7 @@ SLOW = Path(__file__).with_name("slow.txt")
 
 @functools.cache
 def why_no_gpu() -> str | None:
-    """Why the GPU cannot be used here; None if it can."""
+    """Explain why the GPU cannot be used here; None if it can."""
     try:
         import cupy
     except ImportError as error:
@@ -39,7 +39,7 @@ def is_swept(item: pytest.Item) -> bool:
 
 @pytest.fixture(autouse=True)
 def no_machine_code_ahead(request, monkeypatch):
-    """Programs of swept tests are called once: C that is built before for a likely call is built in vain."""
+    """Disable compilation ahead of the call in swept tests, whose programs are called once."""
     if not is_swept(request.node):
         return
     compile_ahead = Program._compile_ahead
@@ -53,7 +53,7 @@ def no_machine_code_ahead(request, monkeypatch):
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by markers
 def pytest_collection_modifyitems(items):
-    """Mark what is slow, and skip what needs a GPU where there is none."""
+    """Mark slow tests, and skip GPU tests without a GPU."""
     seen, slow = set(), set(SLOW.read_text().splitlines())
     for item in items:
         if not slow.isdisjoint((item.nodeid, item.nodeid.partition("[")[0], item.nodeid.partition("::")[0])):

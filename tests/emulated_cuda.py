@@ -1,4 +1,4 @@
-"""Generated CUDA run on a CPU, to the bit: what it computes, and whether vectors are read where they may lie.
+"""Emulation of generated CUDA on a CPU, to the bit, with a check of the alignment of vectors.
 
 Only the compiler for GPUs, and what blocks do to each other, is not seen. It needs g++.
 """
@@ -48,7 +48,7 @@ class _Patches(ExitStack):
 
 @contextmanager
 def emulated(**options: Any) -> Iterator[list[int]]:
-    """Inside, programs for the CPU run their CUDA text, as after `emulate`."""
+    """Run the CUDA text of CPU programs inside of the context, as after `emulate`."""
     with _Patches() as patch, tempfile.TemporaryDirectory() as folder:
         yield emulate(patch, Path(folder), **options)
 
@@ -61,7 +61,7 @@ def emulate(
     most_blocks: tuple[int, int, int] = MOST_BLOCKS,
     flags: Sequence[str] = (),
 ) -> list[int]:
-    """From now on, programs for the CPU run their CUDA text; the list gets each kernel's misaligned accesses.
+    """Make CPU programs run their CUDA text; the list gets the number of misaligned accesses of each kernel.
 
     `after_block` is called when a block has ended. Vectors near the array that `watched` gives count as misaligned
     too, if they do not lie between the piece in which it begins (memory is allocated at multiples of longer vectors)

@@ -7,7 +7,7 @@ import numpy as np
 
 
 def guarded(shape, dtype, *, at_end):
-    """An array of zeros that ends, or begins, where a page that cannot be touched begins, or ends."""
+    """Return an array of zeros that ends, or begins, where a page that cannot be touched begins, or ends."""
     dtype = np.dtype(dtype)
     size = int(np.prod(shape)) * dtype.itemsize
     pages = -(-size // mmap.PAGESIZE) + 2

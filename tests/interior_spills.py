@@ -8,7 +8,7 @@ from tilefuse.runtime.cuda.nvrtc import compile_report
 
 
 def spilled_inside(module, name, arch):
-    """Bytes that a kernel of a lowered module spills for `arch` when its version for the interior is all it has."""
+    """Return the spilled bytes of a lowered kernel for `arch`, with the interior version alone."""
     module = module.clone()
     (kernel,) = (f for f in module.body.block.ops if isinstance(f, func.FuncOp) and f.sym_name.data == name)
     assert leave_interior(kernel)

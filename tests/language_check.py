@@ -1,4 +1,4 @@
-"""Whether a program of the whole language gives the same by the halide wheel, the evaluator, C and the emulated GPU.
+"""Check that the halide wheel, the evaluator, C and the emulated GPU agree on a program of the whole language.
 
 `check(seed)` takes our back ends, each with the standard schedule and with random ones; `check_as_halide(seed)` the
 wheel and the evaluator. Integers are equal to the bit. So are floats, with `strict_float=True`, but for functions like
@@ -30,7 +30,7 @@ from tilefuse.dialects.img.ops import InputOp, ParamOp
 from tilefuse.passes.pipeline import standard_passes
 
 DTYPES = {"bool": "?", "u64": "Q", "i64": "q", **{f"f{n}": f"f{n // 8}" for n in (16, 32, 64)}}
-"""Those that are not a letter and a count of bytes; of the 64-bit integers the ones that Halide takes."""
+"""NumPy types whose name is not a letter and a count of bytes; 64-bit integers as Halide takes them."""
 
 Arrays = dict[str, np.ndarray]
 
@@ -40,12 +40,12 @@ class Different(AssertionError):
 
 
 def dtype(type: str) -> np.dtype[Any]:
-    """The type of an array's elements."""
+    """Return the type of an array's elements."""
     return np.dtype(DTYPES.get(type) or f"{type[0]}{int(type[1:]) // 8}")
 
 
 def arrays(program: Program | Case) -> Arrays:
-    """The pictures of a program: the same for the same input, whatever the rest of the program is."""
+    """Return the pictures of a program, which depend only on the declaration of each input."""
     made = {}
     for i in program.inputs:
         rng = np.random.default_rng(zlib.crc32(i.name.encode()))
@@ -62,7 +62,7 @@ def arrays(program: Program | Case) -> Arrays:
 
 
 def define(program: Program | Case, hl: Any, inputs: Mapping[str, Any], call: int = 0) -> dict[str, Any]:
-    """The outputs as Funcs, with the params of a call."""
+    """Return the outputs as Funcs, with the params of a call."""
     return program.define(hl, inputs, {p.name: p.values[call] for p in program.params})
 
 
@@ -90,7 +90,7 @@ class HalideFailed(Exception):
 
 
 def by_halide(program: Program | Case, call: int = 0) -> Arrays:
-    """What the wheel computes, every stage at its root, in a process of its own. Raises HalideFailed."""
+    """Compute by the Halide wheel in a child process, with all stages stored. Raises HalideFailed."""
     _halide()
     found = in_child(lambda: _by_halide(program, call), 100)
     if isinstance(found, str):
@@ -141,7 +141,7 @@ def _realized(program: Program | Case, halide: Any, target: Any, call: int) -> A
 
 
 def module_of(program: Program | Case) -> Any:
-    """The pipeline's IR, with pictures as parameters."""
+    """Return the pipeline's IR, with pictures as parameters."""
     images = {}
     for i in program.inputs:
         options = {"layout": "planar"} if len(i.extents) == 3 else {}
@@ -150,7 +150,7 @@ def module_of(program: Program | Case) -> Any:
 
 
 def by_us(program: Program | Case, module: Any, target: str, calls: int = 1, **options: Any) -> list[Arrays]:
-    """What the back end for `target` computes, call by call. Of `cuda` arrays go to the GPU and come back."""
+    """Compute by the back end for `target`, call by call; for `cuda`, arrays are copied to the GPU and back."""
     if target != "reference":
         options["strict_float"] = True
     compiled = tilefuse.compile(module, target=target, **options)
@@ -194,7 +194,7 @@ def assert_same(program: Program | Case, found: Arrays, expected: Arrays, where:
 
 
 def way_as_halide(program: Program | Case) -> Counter[str]:
-    """The evaluator against the wheel. Raises Different; an error of the wheel's own is counted."""
+    """Compare the evaluator with the wheel. Raises Different; an error of the wheel's own is counted."""
     warnings.simplefilter("ignore")
     found = by_us(program, module_of(program), "reference")
     try:
@@ -206,7 +206,7 @@ def way_as_halide(program: Program | Case) -> Counter[str]:
 
 
 def ways(program: Program | Case, seed: int | str, only: str | None = None) -> Counter[str]:
-    """Our back ends against the evaluator, with the standard schedule and random ones. Raises Different.
+    """Compare our back ends with the evaluator, with the standard schedule and random ones. Raises Different.
 
     `only`: the one way to try, of those that this seed draws; errors have the way as a note.
     """
@@ -245,7 +245,7 @@ def ways(program: Program | Case, seed: int | str, only: str | None = None) -> C
 
 
 def standard_ways(program: Program | Case) -> None:
-    """C and the emulated GPU, each with the standard schedule, against the evaluator. Raises Different."""
+    """Compare C and the emulated GPU with the evaluator, with the standard schedule. Raises Different."""
     warnings.simplefilter("ignore")
     module = module_of(program)
     (expected,) = by_us(program, module, "reference")
@@ -259,7 +259,7 @@ def standard_ways(program: Program | Case) -> None:
 
 
 def way_on_gpu(program: Program | Case, seed: int | str, target: str = "cuda", **standard: Any) -> Counter[str]:
-    """A GPU, with the standard schedule or a random one, against the evaluator. Raises Different.
+    """Compare a GPU, with the standard schedule or a random one, with the evaluator. Raises Different.
 
     On the CPU, as in `emulated`, `standard` are the passes of the standard schedule.
     """
@@ -292,7 +292,7 @@ def _scheduled(rng: Random, run: Callable[..., None], target: str, counts: Count
 
 
 def load_all() -> None:
-    """Import what a check needs, before processes of its own are forked."""
+    """Import the modules of a check, before its processes are forked."""
     x, f = tilefuse.Var("x"), tilefuse.Func("f")
     f[x] = x
     f.realize([3], target="reference")
@@ -305,15 +305,15 @@ def load_all() -> None:
 
 
 def check(seed: int) -> Counter[str]:
-    """Our back ends on the program of a seed."""
+    """Check our back ends on the program of a seed."""
     return ways(random_language(seed), seed)
 
 
 def check_on_gpu(seed: int) -> Counter[str]:
-    """A real GPU on the program of a seed."""
+    """Check a real GPU on the program of a seed."""
     return way_on_gpu(random_language(seed), seed)
 
 
 def check_as_halide(seed: int) -> Counter[str]:
-    """The evaluator and the wheel on the program of a seed."""
+    """Check the evaluator and the wheel on the program of a seed."""
     return way_as_halide(random_language(seed, wheel=True))

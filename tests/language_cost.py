@@ -1,4 +1,4 @@
-"""How many points a program computes: boxes by intervals, from the outputs back, as bounds inference has them."""
+"""Number of points that a program computes: boxes by interval arithmetic, as in bounds inference."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Box = tuple[Interval, ...]
 
 
 class _Within(Ranges):
-    """Ranges where coordinates are those of a box."""
+    """Ranges with the coordinates of a box."""
 
     coordinates: dict[str, Interval]
 
@@ -20,7 +20,7 @@ class _Within(Ranges):
 
 
 def cost(program: Program, ranges: Ranges) -> float:
-    """Points of all stages, and of their domains times what these are gone through for; infinite beyond 2^40."""
+    """Return the points of all stages, times the steps of their domains; infinite beyond 2^40."""
     asked = {o.name: _box(o) for o in program.outputs}
     total = 0.0
     for stage in reversed(program.stages):
@@ -81,7 +81,7 @@ def _within(ranges: Ranges, coordinates: dict[str, Interval]) -> _Within:
 
 
 def _visit(e: E, asked: dict[str, Box], within: _Within) -> float:
-    """Ask for what an expression reads; how many points its reductions have."""
+    """Request the points that an expression reads; return the points of its reductions."""
     domain: Domain | None = domain_of(e)
     inner = max((_visit(a, asked, within) for a in e.args), default=1.0)
     if e.op == "read":

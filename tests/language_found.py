@@ -1,10 +1,10 @@
-"""Programs of the soak test that failed once, as small as they could be made."""
+"""Programs on which the soak test failed once, minimised."""
 
 from language_program import Case, Input, Output
 
 
 def grows_what_it_reads(hl, inputs, params):
-    """An update without a domain writes where data say, and an argmin of what it gives decides what is read of it."""
+    """Update a data-dependent point, whose value decides by argmin which point is read."""
     in0 = inputs["in0"]
     x, y = hl.Var("x"), hl.Var("y")
     f1 = hl.Func("f1")
@@ -19,7 +19,7 @@ def grows_what_it_reads(hl, inputs, params):
 
 
 def number_read_by_a_stencil(hl, inputs, params):
-    """A stage of a warp tile reads a function of no dimensions."""
+    """Read a function of no dimensions in a stage of a warp tile."""
     edges = hl.BoundaryConditions.repeat_edge(inputs["in0"])
     x, y = hl.Var("x"), hl.Var("y")
     total, f, g = hl.Func("total"), hl.Func("f"), hl.Func("g")
@@ -35,7 +35,7 @@ def number_read_by_a_stencil(hl, inputs, params):
 
 
 def edges_beside_a_small_dimension(hl, inputs, params):
-    """Planes repeat from before the first one on that is asked for, and stored levels have as many as the output."""
+    """Repeat planes before the first requested one, with stored levels of as many planes as the output."""
     edges = hl.BoundaryConditions.repeat_edge(inputs["in0"])
     x, y, z = hl.Var("x"), hl.Var("y"), hl.Var("z")
     levels = [hl.Func("f1")]
@@ -52,7 +52,7 @@ def edges_beside_a_small_dimension(hl, inputs, params):
 
 
 def number_in_a_pyramid(hl, inputs, params):
-    """A number is read by levels of a pyramid that lie in shared memory."""
+    """Read a number in pyramid levels that are in shared memory."""
     edges = hl.BoundaryConditions.repeat_edge(inputs["in0"])
     x, y, r = hl.Var("x"), hl.Var("y"), hl.RDom([(-2, 3)])
     f1, f2, f3, f4, f5 = (hl.Func(f"f{n}") for n in range(1, 6))
@@ -65,7 +65,7 @@ def number_in_a_pyramid(hl, inputs, params):
 
 
 def steps_that_write_the_same_places(hl, inputs, params):
-    """The outermost steps of a domain read what stands where all of them write."""
+    """Read in the outermost steps of a domain the point that all of them write."""
     in0 = inputs["in0"]
     x, y, z, r = hl.Var("x"), hl.Var("y"), hl.Var("z"), hl.RDom([(-1, 3), (1, 3)])
     f = hl.Func("f")

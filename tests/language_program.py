@@ -22,7 +22,7 @@ def bits(type: str) -> int:
 
 
 def type_text(type: str) -> str:
-    """`hl.UInt(8)` for u8."""
+    """Return `hl.UInt(8)` for u8."""
     if type == "bool":
         return "hl.Bool()"
     return f"hl.{ {'u': 'UInt', 'i': 'Int', 'f': 'Float', 'b': 'BFloat'}[type[0]] }({type.lstrip('uifb')})"
@@ -70,7 +70,7 @@ class Stage:
     values: tuple[E, ...]
     updates: tuple[Update, ...] = ()
     ulps: int = 0
-    """How many units of the last place values may be off, where functions like `exp` give them."""
+    """Tolerance in units of the last place for values of functions like `exp`."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Param:
 
 @dataclass(frozen=True)
 class Output:
-    """A stage that is asked for, and its box."""
+    """A requested stage, and its box."""
 
     name: str
     mins: tuple[int, ...]
@@ -118,13 +118,13 @@ class Output:
     """As of its stage."""
 
     def names(self) -> list[str]:
-        """What its values are called."""
+        """Names of its values."""
         return [self.name] if self.values == 1 else [f"{self.name}.{k}" for k in range(self.values)]
 
 
 @dataclass(frozen=True)
 class Case:
-    """A program written by hand, or kept as text: a function and what it is called with."""
+    """A program written by hand, or kept as text: a function and its arguments."""
 
     define: Callable[[Any, Mapping[str, Any], Mapping[str, float]], dict[str, Any]]
     """(hl, pictures by name, values of params by name) -> the outputs by name."""
@@ -135,7 +135,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Program:
-    """All of a program and of the calls of it."""
+    """A program with its calls."""
 
     inputs: tuple[Input, ...]
     params: tuple[Param, ...]
@@ -143,11 +143,11 @@ class Program:
     outputs: tuple[Output, ...]
 
     def stage(self, name: str) -> Stage:
-        """The stage of that name."""
+        """Return the stage of that name."""
         return next(s for s in self.stages if s.name == name and isinstance(s, Stage))
 
     def define(self, hl: Any, inputs: Mapping[str, Any], params: Mapping[str, float]) -> dict[str, Any]:
-        """The outputs as Funcs of the wheel's or ours."""
+        """Return the outputs as Funcs of the wheel's or ours."""
         space: dict[str, Any] = {}
         exec(compile(text(self), "<program>", "exec"), space)
         found: dict[str, Any] = space["program"](hl, inputs, params)
@@ -175,37 +175,37 @@ COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
 def const(type: str, number: float) -> E:
-    """A number of a type."""
+    """Return a number of a type."""
     return E("const", type, (), number)
 
 
 def literal(number: int) -> E:
-    """A Python number, which takes the type of what it stands beside."""
+    """Return a Python number, which takes the type of the other operand."""
     return E("literal", "i32", (), number)
 
 
 def var(name: str) -> E:
-    """A coordinate."""
+    """Return a coordinate."""
     return E("var", "i32", (), name)
 
 
 def rvar(domain: str, dimension: int) -> E:
-    """A coordinate of an RDom."""
+    """Return a coordinate of an RDom."""
     return E("rvar", "i32", (), (domain, dimension))
 
 
 def cast(type: str, value: E) -> E:
-    """`value` as another type."""
+    """Return `value` as another type."""
     return value if value.type == type else E("cast", type, (value,))
 
 
 def binary(op: str, a: E, b: E, type: str | None = None) -> E:
-    """An operation on two values, of the type of the first if none is said."""
+    """Return an operation on two values, of the type of the first if none is said."""
     return E(op, "bool" if op in COMPARISONS else type or a.type, (a, b))
 
 
 def walk(e: E) -> Iterator[E]:
-    """All expressions in one, itself first, those of its domain included."""
+    """Yield all subexpressions of an expression, itself first, including its domain."""
     yield e
     for a in e.args:
         yield from walk(a)
@@ -216,7 +216,7 @@ def walk(e: E) -> Iterator[E]:
 
 
 def domain_of(e: E) -> Domain | None:
-    """The RDom of an inline reduction."""
+    """Return the RDom of an inline reduction."""
     if e.op in REDUCTIONS:
         return e.data  # type: ignore[no-any-return]
     return e.data[0] if e.op in CONTRARY else None
@@ -229,7 +229,7 @@ def _domain_expressions(domain: Domain) -> Iterator[E]:
 
 
 def expressions(stage: Stage | Boundary) -> Iterator[E]:
-    """The expressions that stand in a stage, not those inside of them."""
+    """Yield the expressions that stand in a stage, not those inside of them."""
     if isinstance(stage, Boundary):
         for pair in stage.box or ():
             yield from pair or ()
@@ -262,7 +262,7 @@ def names_read(stage: Stage | Boundary) -> set[str]:
 
 
 def text(program: Program) -> str:
-    """The function `program(hl, inputs, params)`, which defines the stages and gives the outputs by name."""
+    """Return the function `program(hl, inputs, params)`, which defines the stages and gives the outputs by name."""
     return "\n".join(_Text(program).lines()) + "\n"
 
 

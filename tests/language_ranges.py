@@ -27,7 +27,7 @@ from language_program import (
 
 Interval = tuple[float, float]
 COORDINATES = (-8000, 8000)
-"""What a Var is taken to be."""
+"""Assumed interval of a Var."""
 LARGEST = {"f16": 3e4, "bf16": 1e30, "f32": 1e30, "f64": 1e200}
 
 
@@ -36,7 +36,7 @@ class Beyond(Exception):
 
 
 def full(type: str) -> Interval:
-    """All numbers of a type."""
+    """Return all numbers of a type."""
     if type == "bool":
         return (0, 1)
     if type in LARGEST:
@@ -46,7 +46,7 @@ def full(type: str) -> Interval:
 
 
 def held(type: str, low: float, high: float) -> Interval:
-    """An interval, after wrapping around; raises Beyond where that has no meaning."""
+    """Return an interval after wrapping; raises Beyond if the type does not wrap."""
     first, last = full(type)
     if first <= low and high <= last:
         return (low, high)
@@ -57,7 +57,7 @@ def held(type: str, low: float, high: float) -> Interval:
 
 @dataclass
 class Ranges:
-    """Intervals of what stands before a stage, and of expressions over it."""
+    """Intervals of a stage's sources, and of expressions over them."""
 
     sources: dict[str, tuple[Interval, ...]] = field(default_factory=dict)
     params: dict[str, Interval] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class Ranges:
     _memo: dict[int, tuple[E, Interval]] = field(default_factory=dict)
 
     def of(self, e: E) -> Interval:
-        """The interval of an expression. Raises Beyond."""
+        """Return the interval of an expression. Raises Beyond."""
         if id(e) not in self._memo:
             self._memo[id(e)] = (e, self._compute(e))
         return self._memo[id(e)][1]
@@ -76,11 +76,11 @@ class Ranges:
         self._memo.clear()
 
     def points(self, domain: Domain) -> int:
-        """At most so many are in a domain."""
+        """Return the largest number of points of a domain."""
         return math.prod(max(0, int(self.of(extent)[1])) for _, extent in domain.ranges)
 
     def sure(self, domain: Domain) -> bool:
-        """Whether there is a point in it whatever the params are."""
+        """Whether it has a point for all values of the params."""
         return not domain.where and all(self.of(extent)[0] >= 1 for _, extent in domain.ranges)
 
     def _compute(self, e: E) -> Interval:
@@ -167,7 +167,7 @@ class Ranges:
 
 
 def _combined(op: str, type: str, args: list[Interval]) -> Interval:
-    """The interval of an operation, which may be beyond its type."""
+    """Return the interval of an operation, which may be beyond its type."""
     a = args[0]
     b = args[1] if len(args) > 1 else (0, 0)
     corners = list(product(a, b))
@@ -247,7 +247,7 @@ def add_stage(ranges: Ranges, stage: Stage | Boundary) -> None:
 
 
 def add_update(ranges: Ranges, stage: Stage, update: Update) -> None:
-    """Widen what a stage may hold by what an update writes. Raises Beyond."""
+    """Widen the interval of a stage by the values of an update. Raises Beyond."""
     if update.domain is not None:
         ranges.domains[update.domain.name] = update.domain
     for _ in range(3):
@@ -296,7 +296,7 @@ def _written(ranges: Ranges, update: Update, value: Interval, old: Interval, typ
 
 
 def ranges_of(program: Program) -> Ranges:
-    """Intervals of all stages of a program. Raises Beyond if a value may leave its type."""
+    """Return intervals of all stages of a program. Raises Beyond if a value may leave its type."""
     ranges = Ranges()
     for i in program.inputs:
         ranges.sources[i.name] = ((i.low, i.high),)

@@ -44,14 +44,14 @@ Check = Callable[[Program, str | None], Any]
 
 @dataclass(frozen=True)
 class Failure:
-    """How a check fails, the same for alike failures."""
+    """Kind of failure of a check, equal for similar failures."""
 
     what: str
     way: str | None = None
 
 
 def failure(program: Program, check: Check, way: str | None = None) -> Failure | None:
-    """How a check of a program fails; None if it does not, or the program has no meaning."""
+    """Return the failure of a check of a program; None if it passes, or the program has no meaning."""
     try:
         ranges_of(program)
     except (Beyond, KeyError):
@@ -86,12 +86,12 @@ def _ended(program: Program, check: Check, way: str | None) -> Failure | None:
 
 
 def _plain(message: str) -> str:
-    """Words of a message, without names and numbers."""
+    """Return words of a message, without names and numbers."""
     return " ".join(re.findall(r"[a-z]{3,}", re.sub(r"'[^']*'|\"[^\"]*\"|<[^>]*>|\([^)]*\)", "", message)))[:200]
 
 
 def shrunk(program: Program, check: Check, seconds: float) -> tuple[Program, Failure]:
-    """The smallest program found that fails as `program` does, and how."""
+    """Return the smallest program found that fails as `program` does, and how."""
     until = time.monotonic() + seconds
     load_all()  # once, not in each child
     wanted = failure(program, check)
@@ -111,7 +111,7 @@ def shrunk(program: Program, check: Check, seconds: float) -> tuple[Program, Fai
 def _next(
     program: Program, place: int, tried: set[str], fails: Callable[[Program], bool], until: float
 ) -> tuple[Program, int] | None:
-    """The next smaller program, from a place in the list of candidates on, and its place."""
+    """Return the next smaller program, from a place in the list of candidates on, and its place."""
     weight = _weight(program)
     for n, candidate in enumerate(candidates(program)):
         if time.monotonic() > until:
@@ -129,13 +129,13 @@ def _next(
 
 
 def _weight(program: Program) -> tuple[int, int]:
-    """What is less of a program: its text, then its points."""
+    """Return the size of a program for comparison: its text, then its points."""
     points = sum(sum(o.extents) + sum(map(abs, o.mins)) for o in program.outputs)
     return len(text(program)) + 10 * sum(map(sum, (i.extents for i in program.inputs))), points
 
 
 def pruned(program: Program) -> Program:
-    """Without stages, inputs and params that nothing needs."""
+    """Remove stages, inputs and params that nothing needs."""
     needed = {o.name for o in program.outputs}
     kept: list[Stage | Boundary] = []
     for stage in reversed(program.stages):
@@ -155,7 +155,7 @@ def pruned(program: Program) -> Program:
 
 
 def candidates(program: Program) -> Iterator[Program]:
-    """Programs with less in them, those with the least first."""
+    """Yield smaller programs, the smallest first."""
     yield from _fewer_outputs(program)
     for n in reversed(range(len(program.stages))):
         stage = program.stages[n]
@@ -190,7 +190,7 @@ def candidates(program: Program) -> Iterator[Program]:
 
 
 def _unread(e: E, name: str) -> E | None:
-    """1 for a read of a function or a param."""
+    """Replace a read of a function or a param by 1."""
     if (e.op == "read" and e.data[0] == name) or (e.op == "param" and e.data == name):
         return const(e.type, 1.0 if e.type in FLOATS else 1)
     return None
@@ -209,7 +209,7 @@ def _fewer_outputs(program: Program) -> Iterator[Program]:
 
 
 def _ends_at(program: Program, stage: Stage) -> Iterator[Program]:
-    """An earlier stage as the only output."""
+    """Yield an earlier stage as the only output."""
     if stage.name not in [o.name for o in program.outputs] and program.outputs:
         first = program.outputs[0]
         extents = (*first.extents, *(3,) * len(stage.vars))[: len(stage.vars)]
@@ -260,7 +260,7 @@ def _with_range(domain: Domain, d: int, pair: tuple[E, E]) -> Domain:
 
 
 def _without_dimension(update: Update, domain: Domain, d: int, low: E) -> Update:
-    """At one point of a dimension of the domain."""
+    """Restrict a dimension of the domain to one point."""
 
     def change(e: E) -> E | None:
         if e.op == "rvar" and e.data[0] == domain.name:
@@ -275,7 +275,7 @@ def _without_dimension(update: Update, domain: Domain, d: int, low: E) -> Update
 
 
 def changed(e: E, change: Callable[[E], E | None]) -> E:
-    """An expression with parts exchanged, outer ones first."""
+    """Return an expression with parts exchanged, outer ones first."""
     new = change(e)
     if new is not None:
         return new
@@ -302,7 +302,7 @@ def _in_stage(stage: Stage | Boundary, change: Callable[[E], E | None]) -> Stage
 
 
 def _lower_rank(program: Program, n: int) -> Iterator[Program]:
-    """A stage without one of its dimensions, which is 0 in it."""
+    """Yield a stage without one of its dimensions, which is 0 in it."""
     stage = program.stages[n]
     if not isinstance(stage, Stage) or any(isinstance(s, Boundary) and s.source == stage.name for s in program.stages):
         return
@@ -333,7 +333,7 @@ def _lower_rank(program: Program, n: int) -> Iterator[Program]:
 
 
 def _fewer_values(program: Program, n: int) -> Iterator[Program]:
-    """A tuple without one of its values, which then is 0 where it is read."""
+    """Yield a tuple without one of its values, which then is 0 where it is read."""
     stage = program.stages[n]
     if not isinstance(stage, Stage) or len(stage.values) == 1:
         return
@@ -397,7 +397,7 @@ def _simpler_in_update(update: Update) -> Iterator[Update]:
 
 
 def _simpler(e: E) -> Iterator[E]:
-    """Expressions of the same type with less in them, level by level."""
+    """Yield expressions of the same type with less in them, level by level."""
     levels: list[tuple[E, Callable[[E], E]]] = [(e, lambda x: x)]
     while levels:
         below: list[tuple[E, Callable[[E], E]]] = []
@@ -448,7 +448,7 @@ def _reductions_without(e: E, domain: Domain) -> Iterator[E]:
 
 
 def as_test(program: Program, kind: str, seed: int, how: str) -> str:
-    """The program as text: a function, and the row of `CASES` in tests/properties/test_language_found.py."""
+    """Return the program as text: a function, and the row of `CASES` in tests/properties/test_language_found.py."""
     name = f"{kind}_{seed}"
     made = text(program).replace("def program(", f"def {name}(", 1)
     head, body = made.split("\n", 1)
@@ -464,18 +464,18 @@ def as_test(program: Program, kind: str, seed: int, how: str) -> str:
 
 
 def shrink(seed: int, died: bool, seconds: float) -> str:
-    """A small program that fails as that of a seed does on our back ends, as a test."""
+    """Return a small program that fails on our back ends as the program of a seed does, as a test."""
     program, how = shrunk(random_language(seed), lambda p, way: ways(p, seed, way), seconds)
     return as_test(program, "language", seed, f"{how.way or ''} {how.what}".strip())
 
 
 def shrink_as_halide(seed: int, died: bool, seconds: float) -> str:
-    """A small program that the evaluator computes otherwise than the wheel, as a test."""
+    """Return a small program that the evaluator computes otherwise than the wheel, as a test."""
     program, how = shrunk(random_language(seed, wheel=True), lambda p, _: way_as_halide(p), seconds)
     return as_test(program, "halide", seed, how.what)
 
 
 def shrink_on_gpu(seed: int, died: bool, seconds: float) -> str:
-    """A small program that a GPU computes otherwise than the evaluator, as a test."""
+    """Return a small program that a GPU computes otherwise than the evaluator, as a test."""
     program, how = shrunk(random_language(seed), lambda p, _: way_on_gpu(p, seed), seconds)
     return as_test(program, "gpu", seed, how.what)

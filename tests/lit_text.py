@@ -1,4 +1,4 @@
-"""What a lit test's comments say; FileCheck itself passes over a directive that is spelt wrong."""
+"""Check of the directives in a lit test's comments; FileCheck itself ignores misspelt directives."""
 
 import re
 
@@ -9,7 +9,7 @@ _EXPECTED = re.compile(r"expected-error(?:-re)?\s*(?:@(?:[+-]\d+|above|below|unk
 
 
 def prefixes(text: str) -> set[str]:
-    """The check prefixes that the RUN lines use."""
+    """Return the check prefixes that the RUN lines use."""
     found = {p for names in _PREFIXES.findall(text) for p in names.split(",")}
     runs = [line for line in text.split("\n") if "RUN:" in line]
     reads_default = any("ROUNDTRIP" in run or ("filecheck %s" in run and "--check-prefix" not in run) for run in runs)
@@ -17,7 +17,7 @@ def prefixes(text: str) -> set[str]:
 
 
 def misspelt_directives(text: str) -> list[str]:
-    """Lines of `text` that look like a directive and are none, or that no RUN line reads."""
+    """Return lines of `text` that look like a directive and are none, or that no RUN line reads."""
     known = "|".join(map(re.escape, sorted(prefixes(text), reverse=True))) or "(?!)"
     right = re.compile(rf"(?:{known}){_SUFFIX}:")
     wrong = []

@@ -26,7 +26,7 @@ def _values(rng: Random, shape: Sequence[int], element: Attribute, whole: bool) 
 def random_array(
     rng: Random, shape: Sequence[int], element: Attribute, *, whole: bool, interleaved: bool
 ) -> np.ndarray:
-    """An array of this shape, often a view. `interleaved`: the last axis is channels, and is kept dense."""
+    """Return an array of this shape, often a view. `interleaved`: the last axis is channels, and is kept dense."""
     shape = list(shape)
     rows = len(shape) - (2 if interleaved else 1)
     match rng.choice(["contiguous", "contiguous", "cut", "stepped", "flipped", "transposed", "offset"]):

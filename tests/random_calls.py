@@ -65,7 +65,7 @@ def check(seed: int) -> None:
 
 
 def _check_pipeline(seed: int, rng: Random) -> None:
-    """Calls of a pipeline of several stages, of channels and of pictures that lie anyhow."""
+    """Check calls of a pipeline of several stages, with channels and pictures of any layout."""
     case = random_pipeline(seed, stages=4)
     program = compile_pipeline(case.module, rng.choice(["cpu", "cpu", "reference"]), strict_float=True)
     params = {op.sym_name.data: str(op.element) for op in case.module.walk() if isinstance(op, ParamOp)}
@@ -145,7 +145,7 @@ class _Drawn:
         self.params = {n: t for n, t in self.params.items() if n in read}
 
     def call(self, rng: Random) -> _Call:
-        """A call as most are."""
+        """Return a call as most are."""
         shape = (rng.choice(EXTENTS), rng.choice(EXTENTS))
         return _Call(
             self,
@@ -158,7 +158,7 @@ class _Drawn:
 
 
 def _size(rng: Random, params: dict[str, hl.Param], image: hl.ImageParam) -> Any:
-    """An int32 made of parameters and of sizes of an image: now and then not positive."""
+    """Return an int32 made of parameters and of sizes of an image: now and then not positive."""
     terms = [hl.cast(hl.Int(32), p) for p in params.values() if not p.type().is_float() and p.type().bits() <= 32]
     first = rng.choice([*terms, *terms, image.width(), image.height() - 2])
     match rng.randrange(5):
@@ -209,7 +209,7 @@ def _combined(rng: Random, a: Any, b: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Call:
-    """What is given to a program, and how."""
+    """Arguments of a program's call."""
 
     drawn: _Drawn = field(repr=False)
     shapes: dict[str, tuple[int, int]]
@@ -224,7 +224,7 @@ class _Call:
     """Arrays of the calls before, which are given again now and then."""
 
     def changed(self, rng: Random) -> _Call:
-        """A call like this one: a little is different, or nothing."""
+        """Return a call like this one: a little is different, or nothing."""
         names = list(self.params)
         match rng.randrange(11):
             case 0 | 1 if names:
@@ -264,7 +264,7 @@ class _Call:
 
 
 def _run_of(program: Program, call: _Call, what: str, rng: Random) -> tuple[Callable[[], None], bool]:
-    """A function that calls and checks the call, in any thread; and whether the call is right."""
+    """Return a function that calls and checks the call, in any thread; and whether the call is right."""
     plain = {n: values(dtype, call.shapes[n], call.contents[n]) for n, dtype in call.drawn.inputs.items()}
     asked = {name: value for name, value in (("sizes", call.sizes), ("mins", call.mins)) if value is not None}
     expected = _evaluated(call.drawn, plain, call.params, asked)
@@ -305,7 +305,7 @@ def _run_of(program: Program, call: _Call, what: str, rng: Random) -> tuple[Call
 
 
 def _bits(a: np.ndarray) -> bytes:
-    """The bytes of an array, with one NaN for all."""
+    """Return the bytes of an array, with one NaN for all."""
     return np.where(np.isnan(a), np.array(np.nan, a.dtype), a).tobytes() if a.dtype.kind == "f" else a.tobytes()
 
 
@@ -317,7 +317,7 @@ def _evaluated(
 
 
 def _outcome(program: Program, arrays: list[Any], named: dict[str, Any]) -> tuple[Any, Exception | None]:
-    """What a call gives, or the project's error; others go through."""
+    """Return the result of a call, or the project's error; other errors propagate."""
     try:
         return program(*arrays, **named), None
     except (CallError, PipelineError) as error:
@@ -328,7 +328,7 @@ def _outcome(program: Program, arrays: list[Any], named: dict[str, Any]) -> tupl
 
 
 class _Given:
-    """What a call gives as `out`, in memory that is full of poison."""
+    """Return the results of a call with `out`, in memory that is full of poison."""
 
     def __init__(self, call: _Call, expected: tuple[np.ndarray, ...] | Exception, inputs: dict[str, Any], rng: Random):
         self.out: Any = None
@@ -351,7 +351,7 @@ class _Given:
             self.out = arrays[0] if len(arrays) == 1 else rng.choice([tuple, list])(arrays)
 
     def _poisoned(self, right: np.ndarray, how: str) -> np.ndarray:
-        """An array of the shape of an output in the midst of memory."""
+        """Return an array of the shape of an output in the midst of memory."""
         height, width = (2 * n + 2 for n in right.shape)
         size = height * width * right.itemsize
         memory = np.full(size + 64, POISON, np.uint8)
@@ -385,7 +385,7 @@ class _Given:
             inputs[name], arrays[0], self.memory[0] = self._together(how, given, first)
 
     def _together(self, how: str, given: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """An input and an output in the same memory, and that memory."""
+        """Return an input and an output in the same memory, and that memory."""
         height, width = (max(m, n) for m, n in zip(given.shape, first.shape, strict=True))
         memory = np.full((2 * height, 2 * width * given.itemsize), POISON, np.uint8)
         grid, other = memory.view(given.dtype), memory.view(first.dtype)
@@ -397,11 +397,11 @@ class _Given:
         return source, other[skip::step, skip::step][: first.shape[0], : first.shape[1]], memory
 
     def assert_untouched(self, what: str) -> None:
-        """Nothing was written."""
+        """Assert that nothing was written."""
         assert [m.tobytes() for m in self.memory] == self.before, f"{what}\nwritten to, though refused"
 
     def assert_untouched_but(self, arrays: list[np.ndarray], what: str) -> None:
-        """Nothing was written but the elements of outputs."""
+        """Assert that only elements of outputs were written."""
         for memory, before in zip(self.memory, self.before, strict=True):
             now = memory.copy()
             written = np.zeros(memory.shape, bool)

@@ -25,7 +25,7 @@ class RandomPipeline:
     mins: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """First coordinates of inputs and outputs."""
     tolerance: dict[str, float] = field(default_factory=dict)
-    """How far an output may be from the evaluator's, absolutely."""
+    """Absolute tolerance of an output against the evaluator's."""
 
     @property
     def pipeline(self) -> PipelineOp:

@@ -1,4 +1,4 @@
-"""Random chains of like stages, such as steps in time: what `roll-stages` is for."""
+"""Random chains of similar stages, such as time steps, for `roll-stages`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _wave(now: hl.Func, before: hl.Func, i: int) -> hl.Func:
 
 
 def pipeline(seed: int) -> tuple[hl.Pipeline, np.ndarray, int]:
-    """A chain of 3 to 9 steps, a picture of odd size, and how many points of it a vector may hold."""
+    """Return a chain of 3 to 9 steps, a picture of odd size, and how many points of it a vector may hold."""
     random = Random(seed)
     kind = random.choice(["f32", "u16", "wave"])
     image = hl.ImageParam(hl.UInt(16) if kind == "u16" else hl.Float(32), 2, "image")

@@ -37,7 +37,7 @@ SECONDS = 40
 
 
 def check(seed: int) -> None:
-    """Raise AssertionError, or what crashed, if a constant of this seed is not treated right."""
+    """Raise AssertionError, or the error of a crash, if a constant of this seed is not treated right."""
     rng = Random(seed)
     began = _seconds()
     kind = Random(f"place {seed}")
@@ -83,7 +83,7 @@ img.pipeline @clamped {{
 
 
 def clamped_index(rng: Random) -> None:
-    """An index computed from data, moved and clamped to constants."""
+    """Return an index computed from data, moved and clamped to constants."""
     bits = rng.choice([8, 16, 32, 64])
     one, other = moderate(rng), moderate(rng)
     moved = rng.random() < 0.5
@@ -122,7 +122,7 @@ img.pipeline @clamped {{
 
 
 def clamped_coordinate(rng: Random) -> None:
-    """A coordinate moved and clamped to constants, as indices of edges written by hand are."""
+    """Return a coordinate moved and clamped to constants, as indices of edges written by hand are."""
     least, most = sorted(rng.choice([moderate(rng), rng.randint(-3, 3), number(rng, 64)]) for _ in range(2))
     most, add = (max(most, 0), rng.choice([0, 0, 0, 1, -1, moderate(rng)]))
     steps = ["maxsi %n, %least", "minsi %a, %most"]
@@ -142,7 +142,7 @@ def clamped_coordinate(rng: Random) -> None:
 
 
 def _continued(kind: str, i: int, first: int, extent: int) -> int | None:
-    """Where a boundary condition reads at i; None for its exterior."""
+    """Return the coordinate that a boundary condition reads for i; None for its exterior."""
     k = i - first
     match kind:
         case "repeat_edge":
@@ -160,7 +160,7 @@ def _continued(kind: str, i: int, first: int, extent: int) -> int | None:
 
 
 def boundary_box(rng: Random) -> None:
-    """The box of a boundary, as constants or by a Param, around a function of the coordinate."""
+    """Return the box of a boundary, as constants or by a Param, around a function of the coordinate."""
     kind = rng.choice(["repeat_edge", "repeat_image", "mirror_image", "mirror_interior", "constant_exterior"])
     first, extent, offset = moderate(rng), abs(moderate(rng)), rng.randint(-20, 20)
     if kind == "repeat_image":
@@ -195,7 +195,7 @@ def boundary_box(rng: Random) -> None:
 
 
 def affine_index(rng: Random) -> None:
-    """An offset, a factor, a divisor or a modulus in an index of a read, through a boundary."""
+    """Return an offset, a factor, a divisor or a modulus in an index of a read, through a boundary."""
     factor, offset = rng.choice([1, -1, 3, moderate(rng)]), moderate(rng)
     division, by = rng.choice(["", "floordiv", "mod"]), abs(moderate(rng))
     index = f"%x * {factor} + {offset}"
@@ -244,7 +244,7 @@ _RING: dict[str, Callable[[int, int], int]] = {
 
 
 def pixel_value(rng: Random) -> None:
-    """A constant that a pixel is computed with, of any width."""
+    """Return a constant that a pixel is computed with, of any width."""
     bits = rng.choice([8, 16, 32, 64])
     name = rng.choice(list(_RING))
     constant = number(rng, bits) if rng.random() < 0.8 else number(rng)
@@ -353,7 +353,7 @@ def _kernels(on: str) -> str:
 
 
 def target_option(rng: Random) -> None:
-    """Options of what `pipeline-opt` prints: any number or word; and names of targets to compile for."""
+    """Check options of `pipeline-opt`'s targets, with any number or word, and names of compile targets."""
     on = rng.choice(["cuda", "c"])
     values = [str(moderate(rng)), "32", "64", "true", "sm_90", f"sm_{moderate(rng)}", "a.b", "-0.5", "1e400"]
     names = rng.sample(["index_bits", "strict_float", "arch", "none"], rng.randint(0, 3))

@@ -83,7 +83,7 @@ class Expressions:
     # --- leaves
 
     def constant(self, element: Attribute, number: float) -> Number:
-        """A constant; an integer one is wrapped to its type."""
+        """Return a constant; an integer one is wrapped to its type."""
         if element == f32:
             value = self.emit(arith.ConstantOp(FloatAttr(number, f32)))
             return Number(value, f32, number, number, whole=float(number).is_integer())
@@ -100,7 +100,7 @@ class Expressions:
         )
 
     def random_constant(self, element: Attribute) -> Number:
-        """A small constant, sometimes one of the corners of its type."""
+        """Return a small constant, sometimes one of the corners of its type."""
         if element == f32:
             return self.constant(f32, self.rng.choice([1.0, 2.0, 0.5, -1.0, 3.0, 0.25, -0.375, 0.1015625, 7.0]))
         low, high = range_of(element)
@@ -109,14 +109,14 @@ class Expressions:
         return self.constant(element, self.rng.choice([1, 2, 3, 5, 7, 0, 16, 100, -1 if low else 9]))
 
     def coordinate(self, index: SSAValue) -> Number:
-        """A coordinate as a 32-bit integer."""
+        """Return a coordinate as a 32-bit integer."""
         cast = self.emit(arith.IndexCastOp(index, storage_type(si32)))
         return Number(cast, si32, *range_of(si32))
 
     # --- conversions
 
     def convert(self, number: Number, element: Attribute) -> Number:
-        """`number` as `element`. A float with an error can only stay a float."""
+        """Return `number` as `element`. A float with an error can only stay a float."""
         if number.element == element:
             return number
         if element == f32:
@@ -182,7 +182,7 @@ class Expressions:
     # --- conditions
 
     def condition(self, a: Number, b: Number) -> SSAValue | None:
-        """An i1 from two values of one type; None if they are floats with errors."""
+        """Return an i1 from two values of one type; None if they are floats with errors."""
         if a.element == i1:
             return self.emit(arith.XOrIOp(a.value, b.value))
         if a.is_float:
@@ -200,7 +200,7 @@ class Expressions:
         return self.emit(arith.CmpiOp(rest, self.constant(si32, 0).value, "eq"))
 
     def select(self, condition: SSAValue, a: Number, b: Number) -> Number:
-        """`a` where the condition holds, else `b`."""
+        """Return `a` where the condition holds, else `b`."""
         value = self.emit(arith.SelectOp(condition, a.value, b.value))
         return Number(
             value,
@@ -214,7 +214,7 @@ class Expressions:
     # --- operations
 
     def combine(self, a: Number, b: Number) -> Number:
-        """A random binary operation of two numbers of one type."""
+        """Return a random binary operation of two numbers of one type."""
         if a.element == i1:
             kind = self.rng.choice([arith.AndIOp, arith.OrIOp, arith.XOrIOp])
             return Number(self.emit(kind(a.value, b.value)), i1, 0, 1)
@@ -263,12 +263,12 @@ class Expressions:
 
     @staticmethod
     def _picked(kind: type[Operation], a: Number, b: Number) -> tuple[float, float]:
-        """The range of a min or max."""
+        """Return the range of a min or max."""
         pick = min if kind is arith.MinimumfOp else max
         return pick(a.low, b.low), pick(a.high, b.high)
 
     def _rounded(self, value: SSAValue, low: float, high: float, error: float, whole: bool) -> Number:
-        """A float result after one rounding; none happens between small whole numbers."""
+        """Return a float result after one rounding; none happens between small whole numbers."""
         size = max(abs(low), abs(high))
         exact = whole and error == 0.0 and size <= EXACT_INTEGERS
         if not exact:
@@ -276,7 +276,7 @@ class Expressions:
         return Number(value, f32, low, high, error, exact)
 
     def adorn(self, a: Number) -> Number:
-        """A random unary operation, or one with a constant."""
+        """Return a random unary operation, or one with a constant."""
         if a.element == i1:
             return Number(self.emit(arith.XOrIOp(a.value, self.constant(i1, 1).value)), i1, 0, 1)
         return self._adorn_float(a) if a.is_float else self._adorn_integer(a)
@@ -345,7 +345,7 @@ class Expressions:
         return Number(value, f32, -0.5, 0.75, a.error, False)
 
     def tamed(self, a: Number, largest: float = LARGEST) -> Number:
-        """A float scaled, exactly but for underflow, to at most 1 if it may be larger than `largest`."""
+        """Return a float scaled, exactly but for underflow, to at most 1 if it may be larger than `largest`."""
         if not a.is_float or a.size <= largest:
             return a
         factor = 2.0 ** -pymath.ceil(pymath.log2(a.size))
@@ -353,7 +353,7 @@ class Expressions:
         return Number(value, f32, a.low * factor, a.high * factor, a.error * factor + 2.0**-149, False)
 
     def mixed(self, taps: Sequence[Number], coordinates: Sequence[SSAValue]) -> Number:
-        """All of `taps`, which have one type, put together; coordinates decide some selects."""
+        """Combine all `taps`, which have one type; coordinates decide some selects."""
         result = taps[0]
         for tap in taps[1:]:
             if self.chance(0.12) and (condition := self.condition(result, tap)) is not None:
@@ -368,5 +368,5 @@ class Expressions:
 
 
 def index_constant(number: int) -> arith.ConstantOp:
-    """A constant of type index."""
+    """Return a constant of type index."""
     return arith.ConstantOp(IntegerAttr(number, IndexType()))

@@ -21,7 +21,7 @@ from tilefuse.dialects.parsing import parse_module
 
 @dataclass(frozen=True)
 class Format:
-    """A binary format: its name, its bits, those of its significand with the hidden one, its least exponent."""
+    """A binary format: its name, its bits, its significand's bits with the hidden one, its least exponent."""
 
     name: str
     bits: int
@@ -29,7 +29,7 @@ class Format:
     least: int
 
     def rounded(self, x: float) -> float:
-        """`x` to nearest, ties to even; beyond the largest number infinity."""
+        """Return `x` to nearest, ties to even; beyond the largest number infinity."""
         if self.bits == 64 or not math.isfinite(x) or x == 0:
             return x
         quantum = max(math.frexp(x)[1] - self.digits, self.least + 1 - self.digits)
@@ -38,7 +38,7 @@ class Format:
         return math.copysign(math.inf if exceeds else math.ldexp(abs(n), quantum), x)
 
     def value(self, pattern: int) -> float:
-        """The number whose bits are these."""
+        """Return the number whose bits are these."""
         if self.name == "bf16":
             return float(np.array(pattern << 16, np.uint32).view(np.float32))
         return float(np.array(pattern, f"uint{self.bits}").view(f"float{self.bits}"))
@@ -49,7 +49,7 @@ FORMATS = {f.name: f for f in (Format("f16", 16, 11, -14), Format("bf16", 16, 8,
 
 
 def pattern(rng: Random, of: Format) -> int:
-    """The bits of a number of a format: most are near to where something ends."""
+    """Return the bits of a number of a format: most are near to where something ends."""
     mantissa = of.digits - 1
     infinity = ((1 << (of.bits - 1 - mantissa)) - 1) << mantissa
     ends = [0, 1 << mantissa, infinity, infinity | 1 << (mantissa - 1)]
@@ -70,7 +70,7 @@ _ORDINARY_AND_MIDDLES = [
 
 
 def literal(rng: Random, of: Format) -> tuple[str, float]:
-    """A constant as text, and its value."""
+    """Return a constant as text, and its value."""
     bits = pattern(rng, of)
     value = of.value(bits)
     draw = rng.random()
@@ -87,7 +87,7 @@ def literal(rng: Random, of: Format) -> tuple[str, float]:
 
 
 def _same(found: np.ndarray, wanted: np.ndarray, *, err_msg: str) -> None:
-    """Equal bits, but for those of a NaN."""
+    """Whether bits are equal, or both are NaN."""
     assert found.dtype == wanted.dtype
     nan = np.isnan(wanted)
     np.testing.assert_array_equal(np.isnan(found), nan, err_msg)
@@ -179,7 +179,7 @@ img.pipeline @floats {{
 
 
 class _Body:
-    """Operations on `%v` and constants, as text and as a function of what `%v` is."""
+    """Operations on `%v` and constants, as text and as a function of the value of `%v`."""
 
     def __init__(self, rng: Random, of: Format):
         self.rng, self.of = rng, of
@@ -194,7 +194,7 @@ class _Body:
         return name
 
     def float_op(self, a: str, b: str) -> str:
-        """An operation on two values, or on the first alone."""
+        """Return an operation on two values, or on the first alone."""
         type, rounded, x, y = self.of.name, self.of.rounded, self.values[a], self.values[b]
         draw = self.rng.random()
         if draw < 0.2:
@@ -212,7 +212,7 @@ class _Body:
         return self.add(f"{binary} {a}, {b} : {type}", lambda v: rounded(_BINARY[binary](x(v), y(v))))
 
     def cast(self, a: str, to: Format) -> str:
-        """A value in another format, if it has another width."""
+        """Return a value in another format, if it has another width."""
         if self.of.bits == to.bits:
             return a
         word = "extf" if to.bits > self.of.bits else "truncf"
@@ -223,7 +223,7 @@ class _Body:
 
 
 def float_constant(rng: Random) -> None:
-    """Constants that a float is computed with: by operations between data and them, and between them alone."""
+    """Return constants that a float is computed with: by operations between data and them, and between them alone."""
     source = rng.choice(list(FORMATS.values()))
     body = _Body(rng, source)
     first = rng.choice(["%v", "%v", "%c"])
@@ -279,7 +279,7 @@ def _saturated(n: float, low: int, high: int) -> int:
 
 
 def python_float(rng: Random) -> None:
-    """A Python number as a float of any type: a literal in an expression, a default of a Param, an exterior."""
+    """Return a Python number as a float of any type: a literal in an expression, a default of a Param, an exterior."""
     of = rng.choice([f for f in FORMATS.values() if f.name != "bf16"])
     type = hl.Float(of.bits)
     value = of.value(pattern(rng, of)) if rng.random() < 0.6 else float(number_text(rng))
@@ -315,5 +315,5 @@ def python_float(rng: Random) -> None:
 
 
 def number_text(rng: Random) -> str:
-    """A number of any size in decimals."""
+    """Return a number of any size in decimals."""
     return f"{rng.choice(['', '-'])}{rng.randrange(1, 10**9)}e{rng.randint(-350, 320)}"

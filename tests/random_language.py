@@ -52,7 +52,7 @@ KINDS = ("repeat_edge", "repeat_image", "mirror_image", "mirror_interior", "cons
 
 @dataclass
 class Source:
-    """What stages may read: where, and of which types."""
+    """Sources of a stage's reads, with their ranges and types."""
 
     name: str
     types: tuple[str, ...]
@@ -64,7 +64,7 @@ class Source:
 
 
 def random_language(seed: int | str, *, wheel: bool = False) -> Program:
-    """The program of a seed: the first drawn that is not too large.
+    """Return the program of a seed: the first drawn that is not too large.
 
     `wheel`: without what Halide 21 computes wrong. Of a tuple's update it writes a value before it computes the next,
     if that has an intrinsic in it (as & | ^ abs popcount); so values then read only those not written before them.
@@ -97,14 +97,14 @@ class Drawer:
         self.domains = 0
         self.values = Values(self)
         self.gathers = 6
-        """How many more indices may come from data; each may nest others."""
+        """Remaining number of indices that may come from data; each may nest others."""
         self.extents_of: dict[str, tuple[int, ...]] = {}
         self.rough: set[str] = set()
         """Stages that are compared within a bound, and not read."""
         self.narrow: set[str] = set()
         """Stages of bf16, of which NumPy and the wheel have no arrays: they are no outputs."""
         self.zooms = 2
-        """How many more stages may read at 2*x: each doubles what is computed before it, per dimension."""
+        """Remaining number of stages that may read at 2*x: each doubles the points of its sources, per dimension."""
 
     def program(self) -> Program:
         rng = self.rng
@@ -219,7 +219,7 @@ class Drawer:
         self.sources.append(Source(stage.name, types, len(stage.vars), extents))
 
     def stage(self, updates: int) -> None:
-        """A function with a value drawn from what it may read, and maybe updates of it."""
+        """Draw a function with a value of its possible sources, and perhaps updates of it."""
         rng = self.rng
         name = f"f{len(self.stages)}"
         rank = rng.choice([1, 1, 2, 2, 2, 2, 3, 3, 4, 5, 6]) if rng.random() > 0.04 else 0
@@ -238,7 +238,7 @@ class Drawer:
         self.add(made, extents)
 
     def updated(self, stage: Stage, extents: tuple[int, ...]) -> Stage:
-        """The stage with one more update, if one can be found that keeps values in their types."""
+        """Return the stage with one more update, if one can be found that keeps values in their types."""
         for tame in (False, True, True):
             before = self.ranges.sources[stage.name]
             update = self.update(stage, extents, tame)
@@ -276,7 +276,7 @@ class Drawer:
         return Update(tuple(place), tuple(values), domain)
 
     def new_value(self, type: str, scope: Scope, old: E, other: list[E], tame: bool) -> E:
-        """What an update writes: a term, often with what stands there, or beside."""
+        """Draw the value of an update: a term, often combined with the old value, or a neighbour's."""
         rng, values = self.rng, self.values
         term = values.value(type, scope, rng.choice([0, 1, 1, 2]))
         if rng.random() < 0.5:
@@ -289,7 +289,7 @@ class Drawer:
         return term
 
     def places(self, stage: Stage, rvars: Sequence[E], extents: tuple[int, ...]) -> tuple[list[E | None], list[E]]:
-        """Where an update writes (None: where data say), and where it may read itself beside."""
+        """Draw the points that an update writes (None: data-dependent), and the points of itself that it may read."""
         rng = self.rng
         place: list[E | None] = []
         beside: list[E] = []
@@ -317,7 +317,7 @@ class Drawer:
         return place, beside
 
     def scattered(self, scope: Scope, extent: int, stage: Stage | None = None) -> E:
-        """A position that data decide, within a picture."""
+        """Return a position that data decide, within a picture."""
         rng = self.rng
         value = self.values.small_integer(scope)
         if (
@@ -358,7 +358,7 @@ class Drawer:
         return made
 
     def range(self, extents: Sequence[int]) -> tuple[E, E]:
-        """(min, extent) of one dimension: numbers, sizes, params."""
+        """Return (min, extent) of one dimension: numbers, sizes, params."""
         rng = self.rng
         draw = rng.random()
         low = literal(rng.randint(-1, 2))
@@ -385,7 +385,7 @@ class Drawer:
     # --- what people write
 
     def pyramid(self) -> None:
-        """Levels of half the size in some dimensions, and back up, each joined with what it was made of."""
+        """Draw pyramid levels of half the size in some dimensions, and back up, each combined with its source."""
         rng = self.rng
         rank = rng.choice([1, 2, 2, 3])
         type = rng.choice(["u8", "u16", "i32", "f32"])
@@ -536,7 +536,7 @@ class Drawer:
         self._with_updates(stage, [update], self.extents(left, 40))
 
     def brain_floats(self) -> None:
-        """A stage of bf16, and maybe a sum of bf16 at places of any kind."""
+        """Return a stage of bf16, and maybe a sum of bf16 at places of any kind."""
         rng, values = self.rng, self.values
         rank = rng.choice([1, 2, 2, 3])
         extents, names = self.extents(rank, 400), tuple(NAMES[:rank])
@@ -567,7 +567,7 @@ class Drawer:
         self.add(made, self.extents_of[last.name])
 
     def products_of_tuples(self) -> None:
-        """Products of complex or dual numbers over a picture, its rows or its columns."""
+        """Return products of complex or dual numbers over a picture, its rows or its columns."""
         rng, values = self.rng, self.values
         domain = self._over(rng.choice(self.inputs))
         type = rng.choice(["u8", "u16", "u32", "f32"])
@@ -614,7 +614,7 @@ class Drawer:
         self._with_updates(stage, [update], self.extents(rank, 300))
 
     def _over(self, source: Input) -> Domain:
-        """The whole of a picture, by its sizes."""
+        """Return the whole of a picture, by its sizes."""
         name = f"r{self.domains}"
         over = source.name if self.rng.random() < 0.3 else None
         sizes = [E("size", "i32", (), (source.name, d, "extent")) for d in range(len(source.extents))]
@@ -642,7 +642,7 @@ class Drawer:
 
 
 def domain_vars(domain: Domain | None) -> tuple[E, ...]:
-    """The coordinates of an RDom."""
+    """Return the coordinates of an RDom."""
     return tuple(rvar(domain.name, d) for d in range(len(domain.ranges))) if domain is not None else ()
 
 

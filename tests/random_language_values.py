@@ -32,7 +32,7 @@ class Values:
         self.ranges = drawer.ranges
 
     def value(self, type: str, scope: Scope, depth: int) -> E:
-        """A value of a type, of about `depth` levels of operations."""
+        """Return a value of a type, of about `depth` levels of operations."""
         if depth <= 0:
             return self._leaf(type, scope)
         rng = self.rng
@@ -50,7 +50,7 @@ class Values:
         return self.converted(self.value(other, scope, depth - 1), type)
 
     def condition(self, scope: Scope, depth: int) -> E:
-        """A bool: a comparison of values or coordinates, or several."""
+        """Return a bool: a comparison of values or coordinates, or several."""
         rng = self.rng
         if depth > 0 and rng.random() < 0.35:
             a, b = (self.condition(scope, depth - 1) for _ in range(2))
@@ -67,7 +67,7 @@ class Values:
         return binary(compare, a, self._constant(type) if rng.random() < 0.6 else self.value(type, scope, 0))
 
     def small_integer(self, scope: Scope) -> E:
-        """An i32 computed from data, to be clamped to an index."""
+        """Return an i32 computed from data, to be clamped to an index."""
         rng = self.rng
         type = rng.choice(("u8", "u8", "i32", "u16", "i16", "f32", "u32"))
         value = self.value(type, scope, rng.choice([0, 0, 1]))
@@ -86,7 +86,7 @@ class Values:
         return True
 
     def tamed(self, e: E, most: int) -> E:
-        """`e`, or something made of it, of no more than `most` in magnitude."""
+        """Return `e`, or something made of it, of no more than `most` in magnitude."""
         if e.type == "bool":
             return e
         most = min(most, 1023) if e.type == "f16" else min(most, int(full(e.type)[1]))
@@ -104,7 +104,7 @@ class Values:
         return E("clamp", e.type, (e, const(e.type, lowest), const(e.type, most)))
 
     def _safe(self, make: Callable[..., E], *args: E) -> E:
-        """An operation on values, which are made small if it could leave its type."""
+        """Return an operation on values, which are made small if it could leave its type."""
         e = make(*args)
         for most in (1023, 31, 3):
             if self.fits(e):
@@ -113,7 +113,7 @@ class Values:
         return e if self.fits(e) else args[0]
 
     def converted(self, e: E, type: str) -> E:
-        """`e` as another type."""
+        """Return `e` as another type."""
         rng, old = self.rng, e.type
         if old == type:
             return e
@@ -143,7 +143,7 @@ class Values:
     # --- operations
 
     def joined(self, type: str, a: E, b: E, ops: Sequence[str] = ()) -> E:
-        """An operation on two values of a type."""
+        """Return an operation on two values of a type."""
         rng = self.rng
         if type == "bool":
             return binary(rng.choice(["and", "or", "xor"]), a, b)
@@ -208,13 +208,13 @@ class Values:
         return self._safe(lambda p: E(op, type, (p,)), a)
 
     def function(self, e: E) -> E:
-        """A function of `math.h` of a value, which is as exact as the bound says."""
+        """Return a function of `math.h` of a value, which is as exact as the bound says."""
         op = self.rng.choice(_FUNCTIONS)
         low = 0.25 if op == "log" else -4.0
         return E(op, e.type, (E("clamp", e.type, (e, const(e.type, low), const(e.type, 4.0))),))
 
     def _reduction(self, type: str, scope: Scope) -> E:
-        """A sum or an extremum within an expression."""
+        """Return a sum or an extremum within an expression."""
         rng, drawer = self.rng, self.drawer
         op = rng.choice(["sum", "sum", "sum", "maximum", "minimum", "product", "argmin", "argmax"])
         ranges = tuple(
@@ -276,7 +276,7 @@ class Values:
         return binary("add", coordinate, literal(rng.randint(-2, 5)))
 
     def read_at(self, source: Source, index: Sequence[E | None], type: str) -> E:
-        """The value of a source at an index, or as much of it as the source has dimensions, as a type."""
+        """Return the value of a source at an index, or as much of it as the source has dimensions, as a type."""
         rng = self.rng
         k = rng.randrange(len(source.types))
         full_index = [(index[d] if d < len(index) else None) or literal(0) for d in range(source.rank)]
@@ -294,7 +294,7 @@ class Values:
         return E("clamp", "i32", (e, literal(0), last))
 
     def near(self, source: Source, scope: Scope, prefer: Sequence[E] = ()) -> list[E]:
-        """An index: the coordinates in order, moved, doubled, halved, mirrored, mixed, fixed, or from data."""
+        """Return an index: the coordinates in order, moved, doubled, halved, mirrored, mixed, fixed, or from data."""
         rng, coordinates = self.rng, scope.coordinates
         shuffled = rng.random() < 0.15
         zoom = rng.random() < 0.08 and self.drawer.zooms > 0

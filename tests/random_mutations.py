@@ -1,4 +1,4 @@
-"""IR text with mistakes in it, from a seed: the tool ends with errors at their lines, or does what the text says.
+"""IR text with mistakes in it, from a seed: the tool must report errors at their lines, or process the text.
 
 A file of the examples or of the lit tests, in which tokens and lines are left out, repeated, exchanged or replaced by
 others, numbers by ones at the ends of their types, goes through passes and printers. A crash, an error that names no
@@ -32,7 +32,7 @@ _LONGEST = 12_000
 
 @cache
 def _texts() -> list[str]:
-    """The parts of all files, without comments and what tools read from them."""
+    """Return the parts of all files, without comments and directives."""
     files = sorted([*ROOT.glob("examples/*.mlir"), *ROOT.glob("lit_tests/**/*.mlir")])
     parts = [part for file in files for part in re.split(r"^// -----.*$", file.read_text(), flags=re.MULTILINE)]
     plain = ["\n".join(re.sub(r"//.*", "", line) for line in part.splitlines() if line.strip()) for part in parts]
@@ -41,12 +41,12 @@ def _texts() -> list[str]:
 
 @cache
 def _words() -> list[str]:
-    """The tokens of all texts, once each."""
+    """Return the tokens of all texts, once each."""
     return sorted({token for text in _texts() for token in _TOKEN.findall(text) if token.strip()})
 
 
 def mutated(rng: Random) -> str:
-    """A text with one to three mistakes."""
+    """Return a text with one to three mistakes."""
     text = rng.choice(_texts())
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         text = _by_lines(rng, text) if rng.random() < 0.2 else _by_tokens(rng, text)
@@ -92,7 +92,7 @@ def _by_tokens(rng: Random, text: str) -> str:
 
 
 def _kind(token: str) -> str:
-    """Tokens of one kind may stand for one another: values, types of numbers, operations, attributes, words."""
+    """Return the kind of a token, of which any may replace another: value, type, operation, attribute or word."""
     if re.fullmatch(r"(memref|vector)?<?[\dx?]*(ui|si|i|f|bf)\d+", token):
         return "type"
     if re.fullmatch(r"[a-z]+\.\w+", token):
@@ -101,7 +101,7 @@ def _kind(token: str) -> str:
 
 
 def _options(rng: Random) -> list[str]:
-    """Arguments of the tool: no passes, those that schedule, or all, and what is printed."""
+    """Return arguments of the tool: no passes, the scheduling passes, or all passes, and a target."""
     target = rng.choice(["h200", "cpu"])
     passes = []
     if rng.random() < 0.8:

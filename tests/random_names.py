@@ -47,7 +47,7 @@ _PARTS = ["a", "_", ".", "b", "é", "\\", '"', "\n", " ", "1", "$", "??/", "*/",
 
 
 def _own_names() -> list[str]:
-    """What the printers call helpers and types themselves."""
+    """Return the names of the printers' own helpers and types."""
     texts = (helper.text for library in (C.library, Cuda.library) for helper in library.values())
     return sorted({*C.library, *Cuda.library, *re.findall(r"\b[A-Za-z_]\w*", " ".join(texts))})
 
@@ -62,7 +62,7 @@ def _name(rng: random.Random) -> str:
 
 
 def _pipeline(rng: random.Random) -> hl.Pipeline:
-    """Two or three outputs, of an image and a Param, with a stage in between."""
+    """Return two or three outputs, of an image and a Param, with a stage in between."""
     x, y = hl.Var(_name(rng)), hl.Var("other")
     image = hl.ImageParam(hl.Float(32), 2, name=_name(rng))
     gain = hl.Param(hl.Float(32), name=_name(rng))
@@ -78,7 +78,7 @@ def _pipeline(rng: random.Random) -> hl.Pipeline:
 
 
 def _renamed(text: str, rng: random.Random) -> str:
-    """The IR with another name for the pipeline, and a comment: as a user may write both."""
+    """Return the IR with another name for the pipeline, and a comment: as a user may write both."""
     name = _name(rng)
     if any("\ud800" <= c <= "\udfff" for c in name):
         return text  # no file holds it
@@ -87,7 +87,7 @@ def _renamed(text: str, rng: random.Random) -> str:
 
 
 def _check_text_of(module: ModuleOp) -> None:
-    """IR text, custom and generic, parses again to what was printed, but for the numbers behind names of values."""
+    """Check that IR text, custom and generic, round-trips, except for the numbers after names of values."""
     generic = StringIO()
     Printer(generic, print_generic_format=True).print_op(module)
     for text in (str(module), generic.getvalue()):
@@ -133,7 +133,7 @@ def check(seed: int) -> None:
 
 
 def _check_results(text: str) -> None:
-    """The reference and the CPU give the same numbers, also when they are called by keyword."""
+    """Check that the reference and the CPU give equal numbers, also when they are called by keyword."""
     picture = np.random.default_rng(0).random((7, 9), dtype=np.float32)
     found = []
     for target in ("reference", "cpu"):

@@ -49,7 +49,7 @@ LEVELS = ("algorithm", "groups", "schedule", "tiles", "kernels")
 
 @cache
 def _text(level: str, target: str) -> str:
-    """A pipeline of two groups at a level of the IR."""
+    """Return a pipeline of two groups at a level of the IR."""
     x, y = hl.Var("x"), hl.Var("y")
     image, gain = hl.ImageParam(hl.Float(32), 2, name="image"), hl.Param(hl.Float(32), name="gain")
     around = hl.BoundaryConditions.repeat_edge(image)
@@ -102,7 +102,7 @@ def _check_bytes(text: str, rng: random.Random) -> None:
 
 
 def _rename(module: ModuleOp, rng: random.Random, name: Callable[[random.Random], str]) -> None:
-    """Other names for some of what has one, now and then the same for two; what refers to it follows."""
+    """Rename some named objects, with their references, sometimes two to one name."""
     functions: dict[str, str] = {}
     used = [op.sym_name.data for op in module.walk() if getattr(op, "sym_name", None)]
 
@@ -164,7 +164,7 @@ def _hint(module: ModuleOp, rng: random.Random, name: Callable[[random.Random], 
 
 
 def _commented(text: str, rng: random.Random, name: Callable[[random.Random], str]) -> str:
-    """Comments at the ends of some lines."""
+    """Return comments at the ends of some lines."""
     lines = text.split("\n")
     for i in rng.sample(range(len(lines)), min(4, len(lines))):
         lines[i] += " //" + name(rng).replace("\n", " ")
@@ -183,7 +183,7 @@ def _check_error(error: PipelineError) -> None:
 
 
 def _check_round_trips(module: ModuleOp) -> None:
-    """What is printed, in both forms and with locations, parses to what was printed."""
+    """Check that printed text, in both forms and with locations, round-trips."""
     for generic in (False, True):
         for places in (False, True):
             text = StringIO()
@@ -200,7 +200,7 @@ def _place(op: Operation) -> Attribute | None:
 
 
 def _check_tool(text: str, rng: random.Random, name: Callable[[random.Random], str]) -> None:
-    """`pipeline-opt` reads the text from a file of any name, and says in one line what is wrong with half of it."""
+    """Check that `pipeline-opt` reads the text from a file of any name, and reports an error in half of it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / (name(rng).replace("/", "_") + ".mlir")
         try:
@@ -217,7 +217,7 @@ def _check_tool(text: str, rng: random.Random, name: Callable[[random.Random], s
 
 
 def _check_kernels(module: ModuleOp, level: str, target: str, rng: random.Random) -> None:
-    """From this level on: functions of C and CUDA text are all distinct, comments stay comments, and it compiles."""
+    """Check that functions of C and CUDA text are distinct, comments stay comments, and it compiles."""
     scheduling, lowering = standard_passes(target), lowering_passes(warps=target != "cpu")
     left = {"algorithm": [*scheduling, *lowering], "groups": [*scheduling, *lowering], "schedule": lowering,
             "tiles": lowering[1:], "kernels": []}[level]  # fmt: skip

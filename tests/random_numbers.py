@@ -1,4 +1,4 @@
-"""Numbers that are rarely written, from a seed; and whether all back ends make the same of a program with them."""
+"""Rare numbers from a seed, and a check that all back ends agree on a program with them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Make = Callable[..., Callable[[], np.ndarray]]
 
 
 def number(rng: Random, bits: int = 70) -> int:
-    """A power of two or near one, of up to `bits` bits; sometimes an ordinary number, or a monster."""
+    """Return a power of two or near one, of up to `bits` bits; sometimes an ordinary number, or a monster."""
     if rng.random() < 0.05:
         return rng.choice([-1, 1]) * 10 ** rng.choice([19, 20, 40, 400])
     near = rng.choice([-1, 0, 1, rng.randint(-40, 40)])
@@ -32,18 +32,18 @@ def number(rng: Random, bits: int = 70) -> int:
 
 
 def moderate(rng: Random) -> int:
-    """As `number`, more often an ordinary one."""
+    """Return a number as `number` does, more often an ordinary one."""
     return rng.randint(-50, 50) if rng.random() < 0.4 else number(rng, rng.choice([8, 31, 34, 63, 70]))
 
 
 def held(rng: Random, bits: int) -> list[int]:
-    """Numbers for all points of a picture of signed elements of `bits` bits, the ends of the type among them."""
+    """Return numbers for all points of a picture of signed elements of `bits` bits, the ends of the type among them."""
     half = 1 << (bits - 1)
     return [-half, half - 1, *(max(-half, min(half - 1, number(rng, bits))) for _ in range(WIDTH - 2))]
 
 
 def wrapped(n: int, bits: int) -> int:
-    """`n` modulo 2^bits, signed."""
+    """Return `n` modulo 2^bits, signed."""
     half = 1 << (bits - 1)
     return (n + half) % (2 * half) - half
 
@@ -62,7 +62,7 @@ def refusal_allowed(where: str) -> Iterator[None]:
 
 
 def _back_ends(rng: Random) -> list[str]:
-    """The evaluator, and by lot one that compiles: C, or CUDA on the emulated GPU."""
+    """Return the evaluator, and at random a back end that compiles: C, or CUDA on the emulated GPU."""
     draw = rng.random()
     if draw < 0.3:
         return ["reference", "cpu"]
@@ -78,7 +78,7 @@ def check_same(
     *,
     large: bool = False,
 ) -> bool:
-    """What a program gives on each back end that is drawn is what the model gives; or all refuse it: then True.
+    """Assert that drawn back ends give the model's result; return True if all of them refuse the program.
 
     `large`: it may need more than the memory or the grids of some of them.
     """

@@ -47,7 +47,7 @@ _WEIGHTS = [8, 5, 4, 4, 1, 1, 1, 0.5]
 
 
 def random_pipeline(seed: int, *, stages: int = 8, computed: float = 0.0, returned: float = 0.0) -> RandomPipeline:
-    """The pipeline of a seed, of 1 to `stages` stages.
+    """Return the pipeline of a seed, of 1 to `stages` stages.
 
     `computed`: how likely a stage reads a function also at an index computed from what it has read. `returned`: how
     likely a stage that others read is an output, too.
@@ -56,7 +56,7 @@ def random_pipeline(seed: int, *, stages: int = 8, computed: float = 0.0, return
 
 
 def random_pipelines(stages: int = 8) -> st.SearchStrategy[RandomPipeline]:
-    """A hypothesis strategy; each choice of the generator is drawn from hypothesis, so it shrinks."""
+    """Return a hypothesis strategy; each choice of the generator is drawn from hypothesis, so it shrinks."""
     return st.randoms(use_true_random=False).map(lambda rng: _Builder(rng, stages).build())
 
 
@@ -94,7 +94,7 @@ class _Builder:
         self.unread: dict[StageOp, tuple[list[_View], list[Number]]] = {}
         self.made: dict[StageOp, tuple[list[_View], list[Number]]] = {}
         self.halvings = 2
-        """How many more stages may read at 2*x: each doubles what is computed before it, per dimension."""
+        """Remaining number of stages that may read at 2*x: each doubles the points of its sources, per dimension."""
 
     def _chance(self, probability: float) -> bool:
         return self.rng.random() < probability
@@ -184,7 +184,7 @@ class _Builder:
         return replace(view, func=op.func, range=values)
 
     def _interval(self, dim: int, view: _View) -> tuple[SSAValue, SSAValue]:
-        """Min and extent, at least 1, of an explicit box: those of an input, or near them, or constants."""
+        """Return min and extent, at least 1, of an explicit box: near an input's, or constants."""
         if dim == self.rank:
             assert view.channels is not None
             low, extent = index_constant(0), index_constant(view.channels)
@@ -250,7 +250,7 @@ class _Builder:
         return stage, views, results
 
     def _sources(self) -> list[_View]:
-        """One to three views, rather those of stages that nothing reads yet."""
+        """Return one to three views, preferably of stages that nothing reads yet."""
         chosen: list[_View] = []
         for _ in range(self.rng.choice([1, 1, 2, 2, 3])):
             fresh = [v for v in self.views if self._stage_of(v) in self.unread]
@@ -284,7 +284,7 @@ class _Builder:
         return list(taps.values())
 
     def _looked_up(self, e: Expressions, taps: list[Number], channels: int | None) -> list[Number]:
-        """A function, which may be read elsewhere too, at a place that one of the taps says."""
+        """Return a function, which may be read elsewhere too, at a place that one of the taps says."""
         whole = [t for t in taps if not t.is_float and t.element != i1]
         if not whole:
             return []
@@ -337,7 +337,7 @@ class _Builder:
         return replace(view.range, value=e.emit(read))
 
     def _result(self, e: Expressions, taps: list[Number], args: list[SSAValue]) -> Number:
-        """A value of a random type from all the taps, params and coordinates."""
+        """Return a value of a random type from all the taps, params and coordinates."""
         taps = list(taps)
         self.rng.shuffle(taps)
         if self.params and self._chance(0.4):
@@ -401,7 +401,7 @@ class _Builder:
             )
 
     def _fit_raw(self, pipeline: PipelineOp, boxes: dict[str, Box]) -> None:
-        """Boxes around what is read of the inputs without a boundary."""
+        """Fit boxes of the inputs that are read without a boundary."""
         needed = required_boxes(pipeline, self.case.output_boxes, boxes, self.case.params)
         for op in self.raw:
             rank = op.func.type.rank.data

@@ -1,4 +1,4 @@
-"""Random pipelines as programs: which passes to compile them with, how to call them, what must come out."""
+"""Random pipelines as programs: their passes, their calls, their expected results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Shape = Literal["auto", "block_tile", "warp_tile", "warp_exchange"]
 
 
 def passes(target: str, *, shape: Shape = "auto", algorithm: str = "both") -> list[ModulePass]:
-    """The standard passes for `target`, with one execution model for all groups."""
+    """Return the standard passes for `target`, with one execution model for all groups."""
     forced: dict[str, object] = {"shape": shape}
     if shape in ("warp_tile", "warp_exchange"):
         forced = {"shape": "warp_tile", "exchange": shape == "warp_exchange"}
@@ -30,18 +30,18 @@ def passes(target: str, *, shape: Shape = "auto", algorithm: str = "both") -> li
 
 
 def pieces(target: str, tile: Tile, *, stage_inputs: bool = False) -> list[ModulePass]:
-    """The standard passes for `target`, with all groups tiled by hand."""
+    """Return the standard passes for `target`, with all groups tiled by hand."""
     change = {"tile": tile, "promote-memory": PromoteMemory(stage_inputs=stage_inputs)}
     return [change.get(p.name, p) for p in standard_passes(target)]
 
 
 def evaluated(case: RandomPipeline) -> dict[str, np.ndarray]:
-    """What the evaluator gives for each output: axes reversed against the dimensions."""
+    """Return the evaluator's result for each output, with axes in reverse order of the dimensions."""
     return evaluate(case.module, case.grids, case.params, case.output_boxes, case.mins)
 
 
 def call(program: Program, case: RandomPipeline) -> dict[str, np.ndarray]:
-    """The program's outputs for the arrays of `case`, as planar views like `evaluated`."""
+    """Return the program's outputs for the arrays of `case`, as planar views like `evaluated`."""
     found = program(**case.inputs, **case.params, sizes=case.sizes, mins=case.mins)
     arrays: Sequence[np.ndarray] = found if isinstance(found, tuple) else (found,)
     inputs = [op for op in case.pipeline.body.block.ops if isinstance(op, InputOp)]

@@ -86,7 +86,7 @@ def _input(rng: Random, inputs: _Inputs, number: int, rank: int) -> _Picture:
 
 
 def _read(rng: Random, source: _Picture, point: list[hl.Var]) -> hl.Expr:
-    """One to three reads around a point, at dimensions in some order, some of them fixed."""
+    """Return one to three reads around a point, at dimensions in some order, some of them fixed."""
     places = list(range(len(point)))
     if rng.random() < 0.35:
         rng.shuffle(places)
@@ -116,7 +116,7 @@ def _stage(rng: Random, name: str, known: list[_Picture], rank: int) -> _Picture
 
 
 def random_ranks(seed: int) -> RandomPipeline:
-    """The pipeline of a seed, and a call of it."""
+    """Return the pipeline of a seed, and a call of it."""
     rng = Random(seed)
     inputs = _Inputs()
     rank = rng.randint(1, MAX_RANK)
@@ -232,7 +232,7 @@ def _case(
 
 
 def _schedule(rng: Random) -> list[ModulePass]:
-    """Passes for a GPU: searched tiles of one kind, or tiles by hand."""
+    """Return passes for a GPU: searched tiles of one kind, or tiles by hand."""
     shape = rng.choice(["auto", "block_tile", "warp_tile", "hand", "hand"])
     if shape != "hand":
         return passes("h200", shape=shape, algorithm=rng.choice(["none", "greedy", "all"]))
@@ -290,7 +290,7 @@ def check_warps(seed: int) -> bool:
 
 
 def check(seed: int) -> None:
-    """Compute the pipeline of a seed by the evaluator and by what is drawn; raise AssertionError if they differ."""
+    """Compute the pipeline of a seed by the evaluator and by a drawn back end; raise AssertionError if they differ."""
     case = random_ranks(seed)
     where = f"random ranks {seed}"
     expected = evaluated(case)

@@ -99,7 +99,7 @@ def _number(rng: Random) -> int:
 
 
 def _changed(group: GroupOp, rng: Random) -> str:
-    """The text of a group's schedule, with one or two of its numbers drawn."""
+    """Return the text of a group's schedule, with one or two of its numbers drawn."""
     schedule = group.schedule
     assert schedule is not None
     numbers = {key: n if isinstance(n, int) else list(n) for key, n in schedule.data}
@@ -115,7 +115,7 @@ def _changed(group: GroupOp, rng: Random) -> str:
 
 
 def draw(seed: int) -> tuple[str, str]:
-    """The target and the IR of a seed."""
+    """Return the target and the IR of a seed."""
     rng = Random(f"schedule numbers {seed}")
     target = rng.choice(TARGETS)
     text = scheduled(rng.choice([*UPDATES, *TILES[target], *TILES[target]]), target)

@@ -1,4 +1,4 @@
-"""Random lists of passes: what is inlined and grouped, which execution models, tiles by hand."""
+"""Random lists of passes: inlining, grouping, execution models, tiles by hand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OPTIONAL = ("inline-stages", "separate-kernels", "raise-clamps", "unroll-reduct
 
 
 def random_passes(rng: Random, target: str) -> list[ModulePass]:
-    """From the algorithm to a schedule for `target`, which not all pipelines can have."""
+    """Return passes from the algorithm to a schedule for `target`, which is illegal for some pipelines."""
     left_out = {name for name in _OPTIONAL if rng.random() < 0.3}
     change: dict[str, ModulePass] = {}
     draw = rng.random()

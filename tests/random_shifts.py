@@ -29,7 +29,7 @@ _KINDS = ("shli", "shrui", "shrsi")
 
 
 def shifted(kind: str, a: int, count: int, bits: int) -> int:
-    """The shift of a number of `bits` bits, the count read as unsigned."""
+    """Return the shift of a number of `bits` bits, the count read as unsigned."""
     count = min(count % (1 << bits), bits)
     if kind == "shli":
         return wrapped(a << count, bits)
@@ -42,7 +42,7 @@ def _count(rng: Random, bits: int) -> int:
 
 
 def shift(rng: Random) -> None:
-    """Operations of arith on integers, counts as constants and from data; and on indices, which have 64 bits."""
+    """Return operations of arith on integers, counts as constants and from data; and on indices, which have 64 bits."""
     bits = rng.choice([8, 16, 32, 64])
     kind, of_index = rng.choice(_KINDS), bits == 64 and rng.random() < 0.4
     constant = _count(rng, bits)

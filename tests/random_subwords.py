@@ -1,4 +1,4 @@
-"""Random stencils of 8 and 16 bits whose values mostly fit half a register: what `pack-subwords` is for."""
+"""Random stencils of 8 and 16 bits whose values mostly fit half a register, for `pack-subwords`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DTYPES = {"u8": np.uint8, "u16": np.uint16}
 
 
 def _term(random: Random, value: hl.Expr, wide: hl.Type) -> hl.Expr:
-    """An expression of `wide` that may wrap."""
+    """Return an expression of `wide` that may wrap."""
     n = random.choice([1, 2, 3, 5, 6, 7, 9, 16, 25, 255])
     match random.randrange(9):
         case 0:
@@ -36,7 +36,7 @@ def _term(random: Random, value: hl.Expr, wide: hl.Type) -> hl.Expr:
 
 
 def pipeline(seed: int) -> tuple[hl.Pipeline, np.ndarray]:
-    """Two or three stages, one after the other, of an input of 8 or 16 bits; and a picture."""
+    """Return two or three stages, one after the other, of an input of 8 or 16 bits; and a picture."""
     random = Random(seed)
     x, y = hl.Var("x"), hl.Var("y")
     kind = random.choice(list(_TYPES))

@@ -1,4 +1,4 @@
-"""Random pipelines with small functions: tables read through data, rows, columns, points, factors, what is upsampled.
+"""Random pipelines with small functions: tables read through data, rows, columns, points, factors, upsampled functions.
 
     check(17)
 
@@ -34,9 +34,9 @@ DEAR = 160
 ROUND = 4
 """Instructions of a round of what makes it dear."""
 FACTOR = 2.5
-"""How many times its own points, halos of tiles included, a dear function may be computed."""
+"""Largest number of evaluations per point of an expensive function, including halos of tiles."""
 BESIDE_LOADS = 8
-"""How much longer instructions take that do not run while a kernel waits for memory."""
+"""Factor on the time of instructions that do not overlap with memory accesses."""
 EXTENT = (1536, 2560)
 SIZE = (37, 23)
 """Of the pictures that are computed, x first."""
@@ -67,7 +67,7 @@ class _Builder:
         self.small: list[Small] = []
 
     def build(self) -> hl.Pipeline:
-        """The pipeline."""
+        """Return the pipeline."""
         number = hl.cast(hl.UInt(32), self.bytes[x, y])
         for n in range(self.rng.choice([1, 1, 2, 3])):
             self.small.append(self._small(n))
@@ -125,7 +125,7 @@ class _Builder:
         return Small(func, mark, rounds, lambda: last[read()])
 
     def _kind(self, kind: str) -> tuple[tuple[hl.Var, ...], hl.Expr, Callable[[], tuple[hl.Expr, ...]]]:
-        """Coordinates, what the value is made of, and where a picture's point reads it."""
+        """Draw coordinates, the sources of the value, and the point at which a picture's point reads it."""
         byte, word = hl.cast(hl.Int(32), self.bytes[x, y]), self.words[x, y]
         some = self.rng.randrange(4)
         match kind:
@@ -156,7 +156,7 @@ class _Builder:
 
 
 def marked(pipeline: PipelineOp, mark: int) -> Iterator[StageOp]:
-    """The stages in which a function has gone."""
+    """Yield the stages in which a function has gone."""
     for stage in pipeline.walk():
         if isinstance(stage, StageOp) and any(
             isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr) and op.value.value.data == mark
@@ -166,7 +166,7 @@ def marked(pipeline: PipelineOp, mark: int) -> Iterator[StageOp]:
 
 
 def evaluations(stage: StageOp, boxes: dict[SSAValue, tuple[tuple[int, int], ...]], mark: int, on_gpu: bool) -> float:
-    """How often the schedule computes the function of `mark` in a stage, by the tiles and what they read."""
+    """Count how often the schedule computes the function of `mark` in a stage, from the tiles and their reads."""
     group = stage.parent_op()
     assert isinstance(group, GroupOp)
     stored = dict(zip(group.yield_op.operands, group.funcs, strict=True))
@@ -191,13 +191,13 @@ def evaluations(stage: StageOp, boxes: dict[SSAValue, tuple[tuple[int, int], ...
 
 
 def distinct_reads(stage: StageOp) -> set[object]:
-    """Where a stage is read: at each its value is computed."""
+    """Return the distinct indices of the reads of a stage, at each of which its value is computed."""
     uses = (use.operation for f in stage.funcs for use in f.uses)
     return {(op.parent_op(), op.map.data, tuple(op.indices)) for op in uses if isinstance(op, ReadOp)}
 
 
 def of_tile(group: GroupOp, tile: tuple[int, ...]) -> dict[StageOp, list[tuple[int, int]]]:
-    """(first, last) per dimension of what a tile at the origin needs of each stage, by the corners of what reads it."""
+    """Return (first, last) per dimension of each stage's region for a tile at the origin, by its readers' corners."""
     found = {group.anchor: [(0, n - 1) for n in tile]}
     for stage in reversed(group.stages):
         if stage not in found:
@@ -244,7 +244,7 @@ def check_counts(builder: _Builder, module: ModuleOp, target: str) -> None:
 
 
 def check_results(builder: _Builder, module: ModuleOp, target: str, compiled: bool) -> None:
-    """Raise AssertionError unless the scheduled pipeline, and the compiled one, give what the evaluator does."""
+    """Raise AssertionError unless the scheduled and the compiled pipeline agree with the evaluator."""
     random = np.random.default_rng(builder.rng.randrange(1 << 30))
     width, height = SIZE
     grids = {

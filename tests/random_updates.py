@@ -18,7 +18,7 @@ FLOATS = ("f32", "f64", "f16")
 
 
 def random_update_program(hl: Any, im: Any, seed: int, types: tuple[str, ...] = INTEGERS) -> tuple[Any, list[int]]:
-    """A Func of Halide's or ours, and the sizes to realize it on."""
+    """Return a Func of Halide's or ours, and the sizes to realize it on."""
     return _Program(hl, im, random.Random(seed), types).build()
 
 
@@ -41,7 +41,7 @@ class _Program:
         return f, sizes
 
     def read(self, f: Any) -> Any:
-        """A stage that reads the updated Func, also at a place that data decide."""
+        """Return a stage that reads the updated Func, also at a place that data decide."""
         if self.hl.__name__ == "halide":
             f.compute_root()
         g = self.hl.Func("g")
@@ -109,7 +109,7 @@ class _Program:
         )()
 
     def small(self, t: str, known: list[Any]) -> Any:
-        """A value of a few bits."""
+        """Return a value of a few bits."""
         rng = self.rng
         if rng.random() < 0.3 or not known:
             return self.narrowed(t, self.hl.i32(rng.randint(0, 9)))

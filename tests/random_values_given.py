@@ -62,7 +62,7 @@ def _range(type: str) -> tuple[int, int]:
 
 
 def given_value(rng: Random, type: str, wrong: float = 0.0) -> Any:
-    """A value for a parameter: of Python or of NumPy, of its own type or of another one."""
+    """Return a value for a parameter: of Python or of NumPy, of its own type or of another one."""
     if rng.random() < wrong:
         return rng.choice(_WRONG)
     if "float" in type and rng.random() < 0.7:
@@ -84,7 +84,7 @@ def given_value(rng: Random, type: str, wrong: float = 0.0) -> Any:
 
 
 def values(dtype: str, shape: tuple[int, int], content: int) -> np.ndarray:
-    """The values of an input: `content` is a seed."""
+    """Return the values of an input: `content` is a seed."""
     random = np.random.default_rng([content, *shape])
     if dtype.startswith("float"):
         return random.choice([-1.5, -0.0, 0.0, 0.5, 3.0, 1e30, np.inf, np.nan], shape).astype(dtype)
@@ -151,7 +151,7 @@ LAYOUTS: dict[str, Callable[[np.ndarray], Any]] = {
     "cube": lambda a: a[np.newaxis],
     "none": lambda a: None,
 }
-"""How an input is given: a function of a new array with its values."""
+"""Way to pass an input: a function of a new array with its values."""
 
 
 def is_refused(layout: str, itemsize: int) -> bool:

@@ -32,7 +32,7 @@ runpy.run_path(script, run_name="__main__")
 
 
 class Outcome(NamedTuple):
-    """What came of one script."""
+    """Result of one script."""
 
     script: str
     runs: bool

@@ -1,4 +1,4 @@
-"""Random programs of the language under sanitizers, which find what results do not show.
+"""Random programs of the language under sanitizers, which find errors that results do not show.
 
 `memcheck(seed)` and `racecheck(seed)` start a process of their own on a GPU under NVIDIA's compute-sanitizer, for some
 programs each: an access outside of an array, or two threads at one place of shared memory with nothing between them, is
@@ -33,22 +33,22 @@ APART = 2048
 
 
 def memcheck(seed: int) -> Counter[str]:
-    """Accesses of global and shared memory; each array has unused memory behind it."""
+    """Return accesses of global and shared memory; each array has unused memory behind it."""
     return _under(["--tool", "memcheck", "--padding", "256"], seed)
 
 
 def racecheck(seed: int) -> Counter[str]:
-    """Accesses of shared memory by threads that do not wait for one another."""
+    """Return accesses of shared memory by threads that do not wait for one another."""
     return _under(["--tool", "racecheck", "--racecheck-report", "all"], seed)
 
 
 def addresses(seed: int) -> Counter[str]:
-    """Accesses of global and shared memory, and of the C back end, under the address sanitizer."""
+    """Return accesses of global and shared memory, and of the C back end, under the address sanitizer."""
     return _counted([sys.executable, str(Path(__file__)), *_programs(seed), "addresses"], preloaded())
 
 
 def preloaded() -> dict[str, str]:
-    """The environment of a process in which `Addresses` can be entered."""
+    """Return the environment of a process in which `Addresses` can be entered."""
     library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
     # what Python leaves behind is no leak
     options = f"detect_leaks=0:redzone={APART}:max_redzone={APART}:exitcode={FOUND}"
@@ -78,7 +78,7 @@ def _counted(command: list[str], environment: dict[str, str]) -> Counter[str]:
 
 
 def check_on_gpu(seed: int) -> Counter[str]:
-    """A program on a GPU."""
+    """Return a program on a GPU."""
     import cupy
     from language_check import check_on_gpu
 
@@ -88,7 +88,7 @@ def check_on_gpu(seed: int) -> Counter[str]:
 
 
 def check_addresses(seed: int) -> Counter[str]:
-    """A program by emulated CUDA and by C, both with the address sanitizer, which is loaded."""
+    """Return a program by emulated CUDA and by C, both with the address sanitizer, which is loaded."""
     from language_check import by_us, module_of, way_on_gpu
     from random_language import random_language
 
@@ -173,7 +173,7 @@ class Addresses:
 
 
 def main(first: int, count: int, check: Callable[[int], Counter[str]]) -> None:
-    """Check programs, and print what was counted."""
+    """Check programs, and print the counts."""
     for seed in range(first, first + count):
         print(json.dumps(check(seed)), flush=True)
 

@@ -46,7 +46,7 @@ class Check:
     """Seconds for one seed, if it may take longer than others."""
 
     def missing(self) -> list[str]:
-        """Modules and programs that are not installed."""
+        """Return modules and programs that are not installed."""
         return [name for name in self.needs if which(name) is None and find_spec(name) is None]
 
 
@@ -76,7 +76,7 @@ SHRUNK = 5
 
 
 class Soak:
-    """The checks of some kinds over seeds: what ran, and what failed."""
+    """Checks of some kinds over seeds: counts and failures."""
 
     def __init__(self, kinds: list[str], seeds: Iterable[int], limit: float):
         self.checked: Counter[str] = Counter()
@@ -88,7 +88,7 @@ class Soak:
         self._shrunk: Counter[str] = Counter()
 
     def tasks(self) -> Iterator[Task]:
-        """Seeds to check, and before them failures to make small."""
+        """Yield seeds to check, and before them failures to make small."""
         while True:
             if self._to_shrink:
                 failure, died = self._to_shrink.popleft()

@@ -1,4 +1,4 @@
-"""Processes that run tasks one after the other, each task within limits of time and memory, whatever it does.
+"""Processes that run tasks one after the other, each task within limits of time and memory.
 
 A task is `module:function` and its arguments; what the function returns, its exception, the end of the process, too
 much time and too much memory are all outcomes. Nothing but the standard library is needed.
@@ -42,7 +42,7 @@ class Task:
     function: str
     arguments: tuple[Any, ...]
     about: Any = None
-    """What the caller wants to know it by."""
+    """The caller's key of the task."""
     limit: float = 120
     """Seconds."""
     mapped: int = MAPPED
@@ -53,7 +53,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a task ended: `failure` is None if well, else text whose last line says what."""
+    """End of a task: `failure` is None on success, else a text with the error in its last line."""
 
     task: Task
     value: Any = None
@@ -80,7 +80,7 @@ class _Worker:
         self.pipe.send((task.function, task.arguments, task.mapped))
 
     def outcome(self) -> Outcome | None:
-        """How the task ended; None if it runs."""
+        """Return the end of the task; None while it runs."""
         assert self.task is not None
         seconds = time.monotonic() - self.started
         self.peak = max(self.peak, _memory(self.process.pid))
@@ -170,7 +170,7 @@ def _start() -> _Worker:
 
 
 def _serve(pipe: Connection, output: str) -> None:
-    """Run tasks, in a session of its own, with what is printed going to a file."""
+    """Run tasks, in a session of its own, with output to a file."""
     os.setsid()
     log = os.open(output, os.O_WRONLY | os.O_APPEND)
     os.dup2(log, 1)
@@ -215,7 +215,7 @@ def _called(function: str, arguments: tuple[Any, ...]) -> tuple[Any, str | None]
 
 
 def _peak() -> int:
-    """Bytes that this process has taken at most since it was asked last, if the system can tell."""
+    """Return bytes that this process has taken at most since it was asked last, if the system can tell."""
     try:
         status = Path("/proc/self/status").read_text()
         Path("/proc/self/clear_refs").write_text("5")
@@ -225,7 +225,7 @@ def _peak() -> int:
 
 
 def _memory(pid: int | None) -> int:
-    """Bytes in memory of a process and all its children, as far as the system tells."""
+    """Return bytes in memory of a process and all its children, as far as the system tells."""
     total, pending = 0, [pid]
     while pending:
         folder = f"/proc/{pending.pop()}"

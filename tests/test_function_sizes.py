@@ -44,9 +44,25 @@ IDIOM = re.compile(
 MOST_IN_A_FILE = 450
 
 
+SIDE_ROOMS = "examples benchmarks tests tilefuse".split()
+"""Folders beside the compiler's, whose first lines are checked, too; of `tests` the modules that hold no tests."""
+
+
+def parsed(paths):
+    """Return the syntax trees of files, by path."""
+    return {path: ast.parse(path.read_text()) for path in paths}
+
+
 @pytest.fixture(scope="module")
 def trees():
-    return {path: ast.parse(path.read_text()) for room in ROOMS for path in (ROOT / room).rglob("*.py")}
+    return parsed(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+
+
+@pytest.fixture(scope="module")
+def all_trees(trees):
+    """Return the trees of the compiler, of the folders beside it, and of tests' helper modules."""
+    beside = [path for room in SIDE_ROOMS for path in (ROOT / room).rglob("*.py")]  # `tilefuse` without its links
+    return trees | parsed(path for path in beside if not path.name.startswith("test_"))
 
 
 def _parameters(function):
@@ -178,8 +194,8 @@ def texts(tree):
             yield node.lineno, node.value.value
 
 
-def test_docstrings_begin_with_their_noun_or_verb(trees):
-    found = [(p.relative_to(ROOT), n, t) for p, tree in trees.items() for n, t in texts(tree)]
+def test_docstrings_begin_with_their_noun_or_verb(all_trees):
+    found = [(p.relative_to(ROOT), n, t) for p, tree in all_trees.items() for n, t in texts(tree)]
     assert [f"{path}:{line}: {text}" for path, line, text in found if WITHOUT_NOUN.match(text)] == []
 
 
@@ -192,8 +208,8 @@ def fragments(tree):
                 yield text.partition("\n")[0]
 
 
-def test_docstrings_are_no_fragments(trees):
-    assert [f"{path.relative_to(ROOT)}: {text}" for path, tree in trees.items() for text in fragments(tree)] == []
+def test_docstrings_are_no_fragments(all_trees):
+    assert [f"{path.relative_to(ROOT)}: {text}" for path, tree in all_trees.items() for text in fragments(tree)] == []
 
 
 @pytest.mark.parametrize(("text", "count"), [("Of a block.", 1), ("All of it.", 1), ("Often asked.", 0)])
@@ -218,10 +234,10 @@ def nounless(tree):
     return in_first_lines(tree, NOUNLESS, r"`[^`]*`|\"[^\"]*\"")
 
 
-def test_first_lines_name_things_by_nouns(trees):
+def test_first_lines_name_things_by_nouns(all_trees):
     found = [
         f'{path.relative_to(ROOT)}:{line}: "{word}" stands for which noun? {text}'
-        for path, tree in trees.items()
+        for path, tree in all_trees.items()
         for line, word, text in nounless(tree)
     ]
     hint = 'name the thing in the first line: "the reads of a body", not "what a body reads"; the lines below are free'
@@ -249,10 +265,10 @@ def idioms(tree):
     return in_first_lines(tree, IDIOM, r"`[^`]*`")
 
 
-def test_first_lines_use_terms_of_the_field(trees):
+def test_first_lines_use_terms_of_the_field(all_trees):
     found = [
         f'{path.relative_to(ROOT)}:{line}: "{word}": {text}'
-        for path, tree in trees.items()
+        for path, tree in all_trees.items()
         for line, word, text in idioms(tree)
     ]
     assert not found, "\n".join(["say it in terms of CUDA, MLIR or C (aligned, unrolled, adjacent)", *found])

@@ -7,7 +7,7 @@ from tilefuse.passes.tile import Tile
 
 
 def two_reads(element: str, left: int, right: int, *, align: int = 1, output_align: int = 16) -> ModuleOp:
-    """The points `left` columns before, and `right` after, of an input of `element`."""
+    """Return the points `left` columns before, and `right` after, of an input of `element`."""
     type, value = f"!img.func<2x{element}>", element.replace("ui", "i")
     add = "arith.addf" if element[0] == "f" else "arith.addi"
     return parse_module(f"""
@@ -27,5 +27,5 @@ def two_reads(element: str, left: int, right: int, *, align: int = 1, output_ali
 
 
 def two_rows_a_warp(vector: int) -> Tile:
-    """A warp tile for it, of four warps."""
+    """Return a warp tile for it, of four warps."""
     return Tile(sizes=(0, 0), threads=(32, 4), vector=vector, shape="warp_tile", rows=2)

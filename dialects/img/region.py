@@ -78,7 +78,7 @@ class RegionAttr(Data[tuple[SymbolicSpan, ...]]):
 
 
 def _parse_names(parser: AttrParser) -> dict[str, SizeExpr]:
-    """The boxes and parameters before `->`, by the names that stand for their numbers."""
+    """Return the boxes and parameters before `->`, by the names that stand for their numbers."""
     known: dict[str, SizeExpr] = {}
 
     def declare(value: SizeExpr) -> None:
@@ -160,7 +160,7 @@ def _parse_primary(parser: AttrParser, known: Mapping[str, SizeExpr]) -> SizeVal
 
 
 def num_text(value: SizeValue, names: Mapping[Symbol, str]) -> str:
-    """A number in words, with the names of its symbols."""
+    """Format a number, with the names of its symbols."""
     if isinstance(value, int):
         return str(value)
     minima = []

@@ -46,13 +46,13 @@ class ScheduleAttr(Data[tuple[tuple[str, ParameterValue], ...]], ABC):
         return self.name.removeprefix(f"{DIALECT}.")
 
     def number(self, key: str) -> int:
-        """A parameter that is an integer."""
+        """Return a parameter that is an integer."""
         value = dict(self.data)[key]
         assert isinstance(value, int)
         return value
 
     def numbers(self, key: str) -> tuple[int, ...]:
-        """A parameter that is a list."""
+        """Return a parameter that is a list."""
         value = dict(self.data)[key]
         assert isinstance(value, tuple)
         return value
@@ -90,7 +90,7 @@ class ScheduleAttr(Data[tuple[tuple[str, ParameterValue], ...]], ABC):
         return False
 
     def without_prefetches(self) -> Self:
-        """The schedule for blocks that may run in any number of waves."""
+        """Return the schedule for blocks that may run in any number of waves."""
         return self
 
     # --- text

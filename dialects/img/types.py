@@ -25,7 +25,7 @@ _SIGNLESS = {w: IntegerType(w) for w in INTEGER_WIDTHS}  # made once: verificati
 
 
 def storage_type(element: Attribute) -> Attribute:
-    """The type that arith computes in for pixels of type `element`: `ui8` -> `i8`, `f32` -> `f32`."""
+    """Return the type that arith computes in for pixels of type `element`: `ui8` -> `i8`, `f32` -> `f32`."""
     if isinstance(element, IntegerType) and element.signedness.data != Signedness.SIGNLESS:
         width = element.width.data
         return _SIGNLESS[width] if width in _SIGNLESS else IntegerType(width)
@@ -33,7 +33,7 @@ def storage_type(element: Attribute) -> Attribute:
 
 
 def element_bytes(element: Attribute) -> int:
-    """Bytes that one pixel of type `element` takes in memory (a bool takes one)."""
+    """Return bytes that one pixel of type `element` takes in memory (a bool takes one)."""
     if isinstance(element, IntegerType):
         return max(1, int(element.width.data) // 8)
     return FLOATS[element].bytes

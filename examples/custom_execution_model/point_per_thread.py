@@ -1,4 +1,4 @@
-"""An execution model from outside tilefuse: each thread computes one point, and all that it needs for it anew.
+"""An execution model outside of tilefuse: each thread computes one point, with all values that the point needs.
 
 No tile is shared, so nothing waits for a barrier: little to gain but where stages read no neighbours.
 """
@@ -43,7 +43,7 @@ class PointSchedule(TileSchedule):
 
 
 class PointPerThread(TiledModel):
-    """One thread per point of the output; a small declared dimension is a loop of the thread."""
+    """One thread per point of the output; a declared small dimension is a loop of the thread."""
 
     name = "point_per_thread"
     schedule = PointSchedule
@@ -97,7 +97,7 @@ class PointPerThread(TiledModel):
 
 
 def evaluations(facts: GroupFacts) -> dict[int, int]:
-    """How often a thread computes each stage for one point of the output."""
+    """Count how often a thread computes each stage for one point of the output."""
     counts = dict.fromkeys(sorted(facts.members, reverse=True), 0)
     counts[facts.output] = 1
     for id in counts:  # consumers first
@@ -108,7 +108,7 @@ def evaluations(facts: GroupFacts) -> dict[int, int]:
 
 
 def shared_out(facts: GroupFacts, block: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """(tile, threads): a thread per point, but all of the dimensions that are declared and small."""
+    """Return (tile, threads): a thread per point, but all points of declared small dimensions."""
     left, tile, threads = [n for n in block if n > 1], [], []
     for d in range(facts.rank):
         fixed = fixed_span(facts.model, facts.output, d)

@@ -125,7 +125,7 @@ def _loads_of(facts: GroupFacts, rows: dict[int, StageRows], ids: Sequence[int])
 
 
 def _addresses_of(facts: GroupFacts, rows: dict[int, StageRows], ids: Sequence[int]) -> float:
-    """Instructions, for each point of stages in one loop, of the addresses of rows that find no register."""
+    """Estimate the instructions per point, of stages in one loop, for row addresses that are not in registers."""
     rows_per_loop, nodes = rows[ids[0]].rows_per_loop, facts.model.nodes
     loaded = {
         (producer, row + (o[1] if len(o) > 1 else 0), o[2:])
@@ -138,7 +138,7 @@ def _addresses_of(facts: GroupFacts, rows: dict[int, StageRows], ids: Sequence[i
 
 
 def _widths(columns: int) -> Iterator[int]:
-    """Columns of a strip: less than the picture's, and the first that are no less."""
+    """Yield columns of a strip: less than the picture's, and the first that are no less."""
     for width in WIDTHS:
         yield width
         if width >= columns:
@@ -212,7 +212,7 @@ def _computed(rows: StageRows, tall: int) -> float:
 
 
 def _late_bytes(facts: GroupFacts, rows: dict[int, StageRows], width: int, tall: int) -> Iterator[float]:
-    """Bytes of a strip that are waited for, of each plane that it reads and of the planes that it writes."""
+    """Yield bytes of a strip that are waited for, of each plane that it reads and of the planes that it writes."""
     nodes, output, columns = facts.model.nodes, rows[facts.output], facts.box[0]
     yield tall * output.planes * _late(nodes[facts.output].bytes, width, columns)
     for id, r in rows.items():
@@ -223,7 +223,7 @@ def _late_bytes(facts: GroupFacts, rows: dict[int, StageRows], width: int, tall:
 
 
 def _late(bytes: int, width: int, columns: int) -> float:
-    """Bytes of one row of a strip that are waited for, or fetched ahead for nothing."""
+    """Return bytes of one row of a strip that are waited for, or fetched ahead for nothing."""
     row = bytes * width
     far_rows = bytes * columns >= 2 * LATE_BYTES and width > ACROSS_WIDTH
     return float(min(max(row, LATE_BYTES - 2 * row if far_rows else 0), LATE_BYTES))

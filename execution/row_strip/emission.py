@@ -88,7 +88,7 @@ class StripBody:
         return e.min(e.sub(e.add(out.mins[d], out.extent(d, e)), self.tile.origin[d]), self.sizes[d])
 
     def emit(self) -> None:
-        """The whole body."""
+        """Emit the tile body."""
         e = self.e
         for stage, rows in self.rows.items():
             if stage is not self.group.anchor:
@@ -126,7 +126,7 @@ class StripBody:
         return _Columns(low, high, free_columns(e, self.tile, stages, start, (low, high), planes))
 
     def _new_rows(self, tile: TileContext, stages: Stages, columns: _Columns, s: Num) -> None:
-        """The rows of stages that are computed with the output's, together or one after the other."""
+        """Emit the rows of stages that are computed with the output's, together or one after the other."""
         e, rows = self.e, self.rows[stages[0]]
         if self.rows_per_loop == 1:
             for y in rows.new:
@@ -147,7 +147,7 @@ class StripBody:
         e.choose(all_inside, lambda: self._rows(tile, stages, columns, rows.new, s), last)
 
     def _rows(self, tile: TileContext, stages: Stages, columns: _Columns, ys: Sequence[int], s: Num) -> None:
-        """The columns of rows in one loop, for each plane at their y; `s`: the number of the output's row."""
+        """Emit the columns of rows in one loop, for each plane at their y; `s`: the number of the output's row."""
 
         def one_by_one() -> None:
             self._planes_in_turn(tile, stages, columns, ys, s)
@@ -165,7 +165,7 @@ class StripBody:
             at_once()
 
     def _planes_in_turn(self, tile: TileContext, stages: Stages, columns: _Columns, ys: Sequence[int], s: Num) -> None:
-        """The columns of rows, one plane after the other."""
+        """Emit the columns of rows, one plane after the other."""
         with ExitStack() as around:
             deep = self.plane if self.plane is not None else self._open_planes(around, stages[0])
             self._columns_of(tile, stages, columns, [[y, *deep] for y in ys], s)
@@ -192,7 +192,7 @@ class StripBody:
     def _columns_of(
         self, tile: TileContext, stages: Stages, columns: _Columns, rest: Sequence[list[Num]], s: Num
     ) -> None:
-        """The columns of rows in one loop; `rest`: the coordinates beside x, of each row."""
+        """Emit the columns of rows in one loop; `rest`: the other coordinates, of each row."""
         e = self.e
         middle = columns.middle or Middle(columns.first, columns.end)
         self._middle(replace(tile, free_x=True), stages, middle, rest, s)
@@ -206,7 +206,7 @@ class StripBody:
                 self._points(tile, stages, [[x, *at] for at in rest], s)
 
     def _middle(self, tile: TileContext, stages: Stages, middle: Middle, rest: Sequence[list[Num]], s: Num) -> None:
-        """The columns that no boundary moves; `rest`: the coordinates beside x, of each row."""
+        """Emit the columns that no boundary moves; `rest`: the other coordinates, of each row."""
         e, rows = self.e, self.rows[stages[0]]
         if middle.phases == 1:
             end = self._whole_vectors(stages, middle.start, middle.end)
@@ -237,7 +237,7 @@ class StripBody:
         return self.e.add(start, self.e.mul(self.e.ceildiv(self.e.sub(end, start), lanes), lanes))
 
     def _lanes(self, stages: Stages) -> int:
-        """Columns that compilers take at once: a vector of the narrowest that is read or written."""
+        """Return columns that compilers take at once: a vector of the narrowest that is read or written."""
         touched = (f for stage in stages for f in (*stage.funcs, *(r.source for r in reads(stage))))
         return int(self.vector_bytes // min(self.bytes[f] for f in touched))
 
@@ -268,7 +268,7 @@ class StripBody:
             e.store(value, target, index)
 
     def _places(self, tile: TileContext, stage: StageOp, at: list[Num], s: Num) -> list[Place]:
-        """The memref and the indices that each value of a stage at a point goes to."""
+        """Return the memref and the indices that each value of a stage at a point goes to."""
         e, rows = self.e, self.rows[stage]
         if stage is not self.group.anchor:
             return [(self.arrays[f], [e.value(self._place(rows, at, s))]) for f in stage.funcs]
@@ -281,7 +281,7 @@ class StripBody:
         return lambda e, relative: e.load(self.arrays[f], [self._place(rows, relative, s)])
 
     def _place(self, rows: StageRows, at: Sequence[Num], s: Num) -> Num:
-        """The index in a stage's array of the point at coordinates relative to the present row."""
+        """Return the index in a stage's array of the point at coordinates relative to the present row."""
         e, (x, y, *deep) = self.e, at
         assert isinstance(y, int), "rows follow the output's"
         ahead = y - min(0, y // rows.kept * rows.kept)  # the same row modulo those that are kept, and not negative

@@ -148,7 +148,7 @@ class _Chunks(ScanKernel):
         self.is_along_rows = self.recurrence.dim == 0
 
     def emit(self) -> func.FuncOp:
-        """The whole function."""
+        """Emit the kernel; return its function."""
         e = self.e
         with ExitStack() as open_scopes:
             self._blocks(open_scopes)

@@ -59,7 +59,7 @@ class ScanKernel(UpdateFunction):
         return not isinstance(self.steps, int) or self.steps > 0
 
     def emit(self) -> func.FuncOp:
-        """The whole function."""
+        """Emit the kernel; return its function."""
         if not self.has_steps and not self.stores_apart:
             return self.finished()
         with ExitStack() as open_scopes:
@@ -118,7 +118,7 @@ class ScanKernel(UpdateFunction):
         return where, rest
 
     def _offsets(self, blocks: Sequence[Num], counts: Sequence[Num], open_scopes: ExitStack) -> list[Num]:
-        """The first line of a block along each coordinate, where there are `counts` blocks.
+        """Return the first line of a block along each coordinate, where there are `counts` blocks.
 
         Lines of a domain may be more than a part of the results has: then a block goes on with others.
         """

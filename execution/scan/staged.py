@@ -86,7 +86,7 @@ class _StagedScan(ScanKernel):
         """Arrays of what lines along rows give in a slice."""
 
     def emit(self) -> func.FuncOp:
-        """The whole function."""
+        """Emit the kernel; return its function."""
         e = self.e
         if not self.has_steps and self.epilogue is None:
             return self.finished()

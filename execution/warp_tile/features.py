@@ -77,11 +77,11 @@ class WarpFeatures(Features):
         return _microseconds(self, machine)
 
     def waves(self, machine: Machine) -> float:
-        """The number of waves: blocks over the resident blocks of the GPU."""
+        """Return the number of waves: blocks over the resident blocks of the GPU."""
         return self.blocks / (self.resident_blocks * machine.cores)
 
     def per_core(self, machine: Machine) -> int:
-        """Blocks of the fullest multiprocessor."""
+        """Return blocks of the fullest multiprocessor."""
         return -(-self.blocks // machine.cores)
 
     def resident_threads(self, machine: Machine) -> int:

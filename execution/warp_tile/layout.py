@@ -87,7 +87,7 @@ class WarpLayout:
         return self.warps * self.pitch - self.top - self.bottom
 
     def without_left_spill(self) -> WarpLayout:
-        """The layout without shifted stores: only as many dead lanes as the halo needs."""
+        """Return the layout without shifted stores: only as many dead lanes as the halo needs."""
         everything = (*self.stages.values(), *self.sources.values())
         left, right = max(h.left for h in everything), max(h.right for h in everything)
         return replace(

@@ -56,7 +56,7 @@ class WarpPlan(KernelPlan):
         WarpTileBody(self, self.layout, e, tile, outputs, self._flags(tile)).emit(self.prefetch_rows)
 
     def _flags(self, tile: TileContext) -> TileFlags:
-        """The flags of the tile body."""
+        """Return the flags of the tile body."""
         uniform, *rest = tile.flags
         x_edge_only = rest.pop(0) if self.x_edge_version else None
         aligned = rest if self.one_by_one else [uniform] * len(self.checked)
@@ -90,7 +90,7 @@ class WarpPlan(KernelPlan):
             yield behind_boundaries(source)[0], [columns, rows, *footprint.rest], [0, 1, *footprint.along]
 
     def _checked(self, differing: Collection[SSAValue]) -> list[SSAValue]:
-        """The functions whose row alignment is tested.
+        """Return the functions whose row alignment is tested.
 
         Not those of which the caller said that they do not, unless they are `differing`: they do in another launch.
         """

@@ -128,7 +128,7 @@ class Compiled:
         return gpu(self._settings.backend.machine).max_grid if self._is_gpu else None
 
     def trace(self) -> PassTrace:
-        """The IR after each pass. Runs the passes again, since keeping it costs more.
+        """Return the IR after each pass. Runs the passes again, since keeping it costs more.
 
         `fit-registers` stands last where the compiler's report has changed tiles.
         """
@@ -151,7 +151,7 @@ class Compiled:
         return find_pipeline(self.module)
 
     def latest(self) -> Kernels:
-        """The kernels last made; before any, kernels without machine code."""
+        """Return the kernels last made; before any, kernels without machine code."""
         return self._latest or self._unbuilt(32)
 
     def kernels(self, index_bits: int, arch: str | None = None, *, folded: bool = False) -> Kernels:

@@ -25,13 +25,13 @@ def _parse(text: str) -> ModuleOp:
 
 @pytest.fixture
 def parse() -> Callable[[str], ModuleOp]:
-    """A verified module from text."""
+    """Return a verified module from text."""
     return _parse
 
 
 @pytest.fixture
 def pointwise() -> Callable[..., np.ndarray]:
-    """`run("%r = arith.addi %a, %b : i8", "ui8", a=..., b=...)`: the op on 1-D arrays."""
+    """Return `run("%r = arith.addi %a, %b : i8", "ui8", a=..., b=...)`: the op on 1-D arrays."""
 
     def run(body: str, result: str, **arrays: np.ndarray) -> np.ndarray:
         inputs, reads = "", ""

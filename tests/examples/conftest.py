@@ -18,7 +18,7 @@ def own_cache(tmp_path_factory):
 
 @pytest.fixture
 def photo():
-    """(height, width) -> a picture (height, width, 3) of uint8: smooth parts, edges and noise."""
+    """Return (height, width) -> a picture (height, width, 3) of uint8: smooth parts, edges and noise."""
 
     def make(height, width):
         rng = np.random.default_rng(height * 1000 + width)

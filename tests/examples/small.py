@@ -13,7 +13,7 @@ SIZES = (11, 19, 13, 2)
 
 
 def drawn(hl, x, y, z, number):
-    """A number in [0, 1) by the coordinates: the same in both languages, where `random_float` is not."""
+    """Return a number in [0, 1) from the coordinates, equal in both languages, unlike `random_float`."""
     x, y, z = (hl.u32(v) for v in (x, y, z))
     bits = x * hl.u32(374761393) + y * hl.u32(668265263) + z * hl.u32(1274126177) + hl.u32(97 * number + 5)
     bits = (bits ^ (bits >> 13)) * hl.u32(1274126177)
@@ -21,7 +21,7 @@ def drawn(hl, x, y, z, number):
 
 
 def with_arguments(name, prepare=None, **arguments):
-    """The example with other arguments; `prepare` goes from a photograph to its inputs."""
+    """Return the example with other arguments; `prepare` goes from a photograph to its inputs."""
     example = EXAMPLES[name]
     algorithm, plain = example.algorithm, example.pipeline
     return dataclasses.replace(

@@ -24,7 +24,7 @@ SIZES = [(1, 1), (2, 3), (7, 1), (31, 61), (67, 129), (140, 263)]
 
 
 def expected_shape(name, photo):
-    """The shape of the output for a photograph (height, width, 3)."""
+    """Return the shape of the output for a photograph (height, width, 3)."""
     less = INPUT_IS_LARGER.get(name, 0)
     shape = (photo.shape[0] - less, photo.shape[1] - less)
     return (*shape, 3) if name == "unsharp" else shape
@@ -36,7 +36,7 @@ class Forced:
 
     passes: Callable[[], list[ModulePass]]
     schedule: str = ""
-    """What the schedule of every group begins with."""
+    """Beginning of the schedule of every group."""
     place: str = ""
     """A place that some stage has, in an example of more than one stage."""
 

@@ -28,7 +28,7 @@ def is_interleaved(shape):
 
 
 def by_halide(example, arrays, shape):
-    """What Halide computes: `arrays` and the result in NumPy's order, channels of pictures last."""
+    """Compute by Halide: `arrays` and result in NumPy's order, channels of pictures last."""
     planar = [np.ascontiguousarray(np.moveaxis(a, -1, 0)) if is_interleaved(a.shape) else a for a in arrays]
     buffers = [halide.Buffer(array) for array in planar]
     images = [halide.ImageParam(b.type(), b.dimensions(), f"image_{i}") for i, b in enumerate(buffers)]

@@ -13,7 +13,7 @@ from tilefuse.dialects.verification import verify
 
 
 def checked(*funcs):
-    """The module of a pipeline, verified before and after a round trip through text."""
+    """Return the module of a pipeline, verified before and after a round trip through text."""
     module = hl.Pipeline(list(funcs)).to_module()
     verify(module)
     context = Context()
@@ -32,7 +32,7 @@ def build():
 
 @pytest.fixture
 def body(build):
-    """The lines of the last stage of a pipeline."""
+    """Return the lines of the last stage of a pipeline."""
 
     def lines(func):
         text = str(build(func)).split("img.stage")[-1]

@@ -1,4 +1,4 @@
-"""Kernel-level text, printed, compiled and run: what each kernel test goes through."""
+"""Helpers of kernel tests: kernel-level text is printed, compiled and run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ STRICT_FLAGS = ("-Wall", "-Werror", "-Wno-unknown-pragmas")
 
 
 def context() -> Context:
-    """The dialects of the kernel level."""
+    """Return the dialects of the kernel level."""
     ctx = Context()
     for dialect in (
         builtin.Builtin,
@@ -150,7 +150,7 @@ class CLibrary:
 
 @pytest.fixture
 def kernels(tmp_path: Path) -> Callable[[str], Kernels]:
-    """`kernels("blur")` is lit_tests/lowering/Inputs/blur.mlir; `kernels(text)` a module given as text."""
+    """Return a loader: `kernels("blur")` loads lit_tests/lowering/Inputs/blur.mlir, `kernels(text)` a module."""
 
     def load(name_or_text: str) -> Kernels:
         if "\n" in name_or_text:

@@ -21,5 +21,5 @@ def own_cache(tmp_path_factory):
 
 @pytest.fixture
 def parse():
-    """The module of a pipeline's text."""
+    """Return the module of a pipeline's text."""
     return lambda text: Parser(new_context(), text).parse_module()

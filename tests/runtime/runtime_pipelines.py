@@ -1,4 +1,4 @@
-"""Texts of pipelines, and what they compute in NumPy."""
+"""Texts of pipelines, and their definitions in NumPy."""
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def blur(boundary="repeat_edge", element="f32"):
 
 
 def blurred(a):
-    """What `blur` gives inside, where a 3x3 window fits."""
+    """Compute `blur` in the interior, where a 3x3 window fits."""
     three = np.float32(3)
     across = (a[:, :-2] + a[:, 1:-1] + a[:, 2:]) / three
     return (across[:-2] + across[1:-1] + across[2:]) / three

@@ -76,7 +76,7 @@ class ModOp(_DivisionOp):
 
 
 def halide_divmod(a: int, b: int) -> tuple[int, int]:
-    """Quotient and remainder of exact integers: `0 <= a % b < |b|`, and (0, 0) for b = 0."""
+    """Compute quotient and remainder of exact integers: `0 <= a % b < |b|`, and (0, 0) for b = 0."""
     if b == 0:
         return 0, 0
     rest = a % abs(b)
@@ -89,7 +89,7 @@ def _width(op: DivOp | ModOp) -> int:
 
 
 def _number(value: SSAValue, op: DivOp | ModOp) -> int | None:
-    """The constant as `op` sees it, signed or unsigned."""
+    """Return the constant as `op` sees it, signed or unsigned."""
     number = integer_constant(value)
     if number is not None and op.signed is None:
         number &= (1 << _width(op)) - 1
@@ -97,7 +97,7 @@ def _number(value: SSAValue, op: DivOp | ModOp) -> int | None:
 
 
 def _constant(number: int, op: DivOp | ModOp) -> arith.ConstantOp:
-    """`number`, wrapped to the type of `op`."""
+    """Return `number`, wrapped to the type of `op`."""
     half = 1 << (_width(op) - 1)
     wrapped = ((number + half) & (2 * half - 1)) - half
     return arith.ConstantOp(IntegerAttr(wrapped, op.result.type))

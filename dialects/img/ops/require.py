@@ -76,7 +76,7 @@ class RequireOp(IRDLOperation):
         return f"Requirement Failed: (false){said}"
 
     def _element(self, value: SSAValue, what: str) -> Attribute:
-        """The type of a scalar, or of the values of a function."""
+        """Return the type of a scalar, or of the values of a function."""
         if isinstance(value.type, FuncType) != (self.guarded is not None):
             form = "a function, as what it is required for" if self.guarded is not None else "a scalar"
             raise VerifyException(f"{what} is {form}, not {value.type}")

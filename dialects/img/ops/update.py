@@ -340,7 +340,7 @@ class UpdateOp(IRDLOperation):
 
 
 def plain_indices(map: AffineMap, operands: Sequence[SSAValue]) -> list[SSAValue | None]:
-    """The value that each index is, by itself; None where it is computed."""
+    """Return the value of each index that is a value itself; None for a computed index."""
     return [operands[e.position] if isinstance(e, AffineDimExpr) else None for e in map.results]
 
 
