@@ -32,7 +32,7 @@ def test_all_models_are_drawn():
         ("zen4", "sums of columns", "threads = \\[1, 1", "threads = [1, 2048", "a block has 2048 warps; 1024 at most"),
         ("zen4", "matrix product", "points = \\[64,", "points = [1048576,", "a block has 393216 vectors; 128 at most"),
         ("h200", "block_tile", "= \\[32, 4\\]", "= [32, 64]", "a tile of 32 points in dimension 1 has too few for 64"),
-        ("h200", "histogram", "blocks = 132", "blocks = 2147483648", "2147483648, and 2147483647 is the most"),
+        ("h200", "histogram", "split = 132", "split = 2147483648", "2147483648, and 2147483647 is the most"),
     ],
 )  # fmt: skip
 def test_what_would_take_minutes_is_refused_at_once(target, shape, old, new, message):
