@@ -20,6 +20,7 @@ from tilefuse.passes.canonicalize_stages import CanonicalizeStages
 from tilefuse.passes.compute_in_steps import ComputeInSteps
 from tilefuse.passes.convert_once import ConvertOnce
 from tilefuse.passes.copy_updated import CopyUpdated
+from tilefuse.passes.drop_unused_values import DropUnusedValues
 from tilefuse.passes.drop_zero_terms import DropZeroTerms
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.group_updates import GroupUpdates
@@ -107,6 +108,7 @@ def standard_passes(
         *([SeparateSteps(), SpecializeStages()] if machine(target).is_gpu else []),
         SeparateKernels(float=fast_math),  # first: it leaves less for the others
         CanonicalizeStages(),
+        DropUnusedValues(),
         RaiseClamps(),
         RaiseExteriors(keep_rows=is_cpu(target)),
         MergeSums(),

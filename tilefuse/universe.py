@@ -58,6 +58,7 @@ UNIVERSE = Universe(
         "convert-once": _pass("convert_once", "ConvertOnce"),
         "copy-updated": _pass("copy_updated", "CopyUpdated"),
         "drop-requirements": _pass("drop_requirements", "DropRequirements"),
+        "drop-unused-values": _pass("drop_unused_values", "DropUnusedValues"),
         "drop-zero-terms": _pass("drop_zero_terms", "DropZeroTerms"),
         "divide-by-product": _pass("divide_by_product", "DivideByProduct"),
         "expand-division": _pass("expand_division", "ExpandDivision"),
