@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tilefuse.analysis.bounds import Box
+from tilefuse.analysis.index import Index
 from tilefuse.analysis.model import PipelineModel, extract, pipeline_of
-from tilefuse.analysis.regions import alignment
+from tilefuse.analysis.regions import Follow, alignment
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.block_order import deep_first
 from tilefuse.execution.tile_schedule import TileSchedule
@@ -21,10 +22,38 @@ def origin_alignment(group: GroupOp, model: PipelineModel | None = None) -> tupl
     Temporaries lie in memory so that columns which are multiples of a vector do at multiples of its size.
     """
     model = model or extract(pipeline_of(group))
-    along_x, *others = (*alignment(follow_of(group, model), group.anchor.rank), 1)
+    follow = follow_of(group, model)
+    along_x, *others = (*alignment(follow, group.anchor.rank), 1)
+    schedule = TileSchedule.expect(group.schedule)
     if touches_temporaries(group):
-        along_x = math.lcm(along_x, TileSchedule.expect(group.schedule).vector_width)
-    return (along_x, *others)[: group.anchor.rank]
+        along_x = math.lcm(along_x, schedule.vector_width)
+    divisors = [along_x, *others][: group.anchor.rank]
+    if math.prod(schedule.thread_counts) > 1:
+        for d, steps in _steps_of_reads(model, follow).items():
+            together = math.lcm(divisors[d], steps)
+            if schedule.tile_sizes[d] % together == 0:
+                divisors[d] = together
+    return tuple(divisors)
+
+
+def _steps_of_reads(model: PipelineModel, follow: Mapping[int, Sequence[Follow]]) -> dict[int, int]:
+    """Return the points per dimension of a tile that read one point of an input at a fraction of their coordinates.
+
+    Where a tile begins at a multiple of them the compiler knows which of a thread's points read the same. Not along x of
+    rows of which none lies where vectors do: their last tiles are moved.
+    """
+    found: dict[int, int] = {}
+    for id, mine in follow.items():
+        for access in model.nodes[id].hull:
+            for index in access.indices:
+                if access.producer in follow or not isinstance(index, Index) or index.var is None:
+                    continue
+                of = mine[index.var]
+                if of.dim is not None and (steps := (of.ratio * index.ratio).denominator) > 1:
+                    found[of.dim] = math.lcm(found.get(of.dim, 1), steps)
+    if not any(node.aligned for node in model.nodes):
+        found.pop(0, None)
+    return found
 
 
 def tiles(group: GroupOp, boxes: Sequence[Box]) -> list[int]:

@@ -168,8 +168,11 @@ def lowering_passes(*, warps: bool, known: Collection[str] = ()) -> list[ModuleP
     from tilefuse.passes.expand_division import ExpandDivision
     from tilefuse.passes.expand_shifts import ExpandShifts
     from tilefuse.passes.lower_groups import LowerGroups
+    from tilefuse.passes.split_divisions import SplitDivisions
 
     of_models = [p for m in models() for p in m.lowering_passes(warps=warps)]
+    if warps:  # what threads share; loops over rows of a CPU gain nothing
+        of_models.append(SplitDivisions())
     last = _last_of_gpus() if warps else _last_of_cpus()
     return [LowerGroups(warps=warps, skip=tuple(known)), *of_models, ExpandDivision(), ExpandShifts(), *last]
 

@@ -88,6 +88,7 @@ UNIVERSE = Universe(
         "shift-inwards": _pass("shift_inwards", "ShiftInwards"),
         "specialize-stages": _pass("specialize_stages", "SpecializeStages"),
         "split-conversions": _pass("split_conversions", "SplitConversions"),
+        "split-divisions": _pass("split_divisions", "SplitDivisions"),
         "split-lookups": _pass("split_lookups", "SplitLookups"),
         "stream-stores": _pass("stream_stores", "StreamStores"),
         "tile": _pass("tile", "Tile"),
