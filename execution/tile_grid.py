@@ -39,8 +39,8 @@ def origin_alignment(group: GroupOp, model: PipelineModel | None = None) -> tupl
 def _steps_of_reads(model: PipelineModel, follow: Mapping[int, Sequence[Follow]]) -> dict[int, int]:
     """Return the points per dimension of a tile that read one point of an input at a fraction of their coordinates.
 
-    Where a tile begins at a multiple of them the compiler knows which of a thread's points read the same. Not along x of
-    rows of which none lies where vectors do: their last tiles are moved.
+    Where a tile begins at a multiple of them the compiler knows which of a thread's points read the same. Not along x
+    of rows of which none lies where vectors do: their last tiles are moved.
     """
     found: dict[int, int] = {}
     for id, mine in follow.items():
