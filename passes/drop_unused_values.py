@@ -1,4 +1,4 @@
-"""`drop-unused-values`: remove the values of stages that nothing reads, with what only they need.
+"""`drop-unused-values`: remove the values of stages that nothing reads, and operations that only those need.
 
     %f, %g = img.stage "f" (%x) -> (ui8, f32) { ...; img.yield %a, %b : i8, f32 }    // nothing reads %g
       =>

@@ -9,13 +9,14 @@
 
 Of `f(x / 2, y / 2)` several points of a thread read the same place. The compiler of kernels unrolls the loops over a
 thread's points, so that %r is a constant, and loads each place once. That a term is a multiple follows from products,
-sums, the bounds of loops, and for an argument of a function from all its calls.
+sums, the bounds of loops, and for an argument of a function from all its calls. Divisions that are part of a remainder
+stay.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -26,7 +27,7 @@ from xdsl.passes import ModulePass
 
 from tilefuse.dialects.constants import integer_constant
 
-Terms = dict[SSAValue, int]
+Multiples = dict[SSAValue, int]
 
 
 class _Divisors:
@@ -84,8 +85,14 @@ class SplitDivisions(ModulePass):
         divisors = _Divisors(op)
         for division in divisions:
             by = integer_constant(division.rhs)
-            if by is not None and by > 1:
+            if by is not None and by > 1 and not _is_of_remainder(division, by):
                 _split(division, by, divisors)
+
+
+def _is_of_remainder(division: arith.FloorDivSIOp, by: int) -> bool:
+    """Whether a division is part of `a - floor(a / n) * n`, of which compilers make a mask if they see it."""
+    users = [use.operation for use in division.result.uses]
+    return any(isinstance(op, arith.MuliOp) and by in map(integer_constant, op.operands) for op in users)
 
 
 def _split(division: arith.FloorDivSIOp, by: int, divisors: _Divisors) -> None:
@@ -96,25 +103,18 @@ def _split(division: arith.FloorDivSIOp, by: int, divisors: _Divisors) -> None:
     block = division.parent
     assert block is not None
     emit = _Sum(block, division)
-    quotient: SSAValue | None = None
+    parts: list[tuple[SSAValue, int]] = []
     for value, times in whole.items():
         # of the factor as much as it has, of the value the rest
         shared = math.gcd(times, by)
-        part = value if shared == by else emit.floordiv(value, by // shared)
-        quotient = emit.plus(quotient, part, times // shared)
-    rest = {v: n for v, n in terms.items() if v not in whole}
-    if rest:
-        inner: SSAValue | None = None
-        for value, times in rest.items():
-            inner = emit.plus(inner, value, times)
-        inner = emit.plus_constant(inner, constant % by)
-        quotient = emit.plus(quotient, emit.floordiv(inner, by), 1)
-    quotient = emit.plus_constant(quotient, constant // by)
-    division.result.replace_all_uses_with(quotient)
+        parts.append((value if shared == by else emit.floordiv(value, by // shared), times // shared))
+    if rest := [(v, n) for v, n in terms.items() if v not in whole]:
+        parts.append((emit.floordiv(emit.sum(rest, constant % by), by), 1))
+    division.result.replace_all_uses_with(emit.sum(parts, constant // by))
     block.erase_op(division)
 
 
-def _terms(value: SSAValue) -> tuple[Terms, int]:
+def _terms(value: SSAValue) -> tuple[Multiples, int]:
     """Split an index into the multiplicity of each term, and a constant."""
     if (number := integer_constant(value)) is not None:
         return {}, number
@@ -132,7 +132,7 @@ def _terms(value: SSAValue) -> tuple[Terms, int]:
 
 def _added(
     a: tuple[Mapping[SSAValue, int], int], b: tuple[Mapping[SSAValue, int], int], times: int
-) -> tuple[Terms, int]:
+) -> tuple[Multiples, int]:
     terms = dict(a[0])
     for value, n in b[0].items():
         terms[value] = terms.get(value, 0) + times * n
@@ -157,11 +157,9 @@ class _Sum:
         """Emit floor(value / by)."""
         return self._op(arith.FloorDivSIOp(value, self._constant(by)))
 
-    def plus(self, total: SSAValue | None, value: SSAValue, times: int) -> SSAValue:
-        """Emit total + value * times."""
-        product = value if times == 1 else self._op(arith.MuliOp(value, self._constant(times)))
-        return product if total is None else self._op(arith.AddiOp(total, product))
-
-    def plus_constant(self, total: SSAValue, number: int) -> SSAValue:
-        """Emit total + number."""
-        return self._op(arith.AddiOp(total, self._constant(number))) if number else total
+    def sum(self, terms: Sequence[tuple[SSAValue, int]], constant: int) -> SSAValue:
+        """Emit the sum of values, each times a number, and a constant."""
+        first, *rest = [value if n == 1 else self._op(arith.MuliOp(value, self._constant(n))) for value, n in terms]
+        for value in rest:
+            first = self._op(arith.AddiOp(first, value))
+        return self._op(arith.AddiOp(first, self._constant(constant))) if constant else first

@@ -4,11 +4,15 @@
 
 // CHECK-LABEL: @tile
 // CHECK:      [[LEFT:%.*]] = arith.floordivsi %x0, %{{.*}} : index
-// CHECK:      [[LANES:%.*]] = arith.muli %lane, [[TWO:%.*]] : index
-// CHECK:      [[SUM:%.*]] = arith.addi [[LEFT]], [[LANES]] : index
-// CHECK:      [[ODD:%.*]] = arith.addi %v, [[ONE:%.*]] : index
+// CHECK:      [[ONE:%.*]] = arith.constant 1 : index
+// CHECK-NEXT: [[ODD:%.*]] = arith.addi %v, [[ONE]] : index
 // CHECK:      [[REST:%.*]] = arith.floordivsi [[ODD]], %{{.*}} : index
-// CHECK:      arith.addi [[SUM]], [[REST]] : index
+// CHECK-NEXT: [[TWO:%.*]] = arith.constant 2 : index
+// CHECK-NEXT: [[LANES:%.*]] = arith.muli %lane, [[TWO]] : index
+// CHECK-NEXT: [[SUM:%.*]] = arith.addi [[LEFT]], [[LANES]] : index
+// CHECK-NEXT: [[ALL:%.*]] = arith.addi [[SUM]], [[REST]] : index
+// CHECK-NEXT: [[LESS:%.*]] = arith.constant -3 : index
+// CHECK-NEXT: %half = arith.addi [[ALL]], [[LESS]] : index
 func.func @tile(%out: memref<?xi8>, %x0: index, %lane: index, %v: index) {
   %c2 = arith.constant 2 : index
   %c4 = arith.constant 4 : index
@@ -35,9 +39,8 @@ func.func @kernel(%out: memref<?xi8>, %bx: index, %lane: index, %v: index) {
 // One call of two gives an odd origin: the origin stays inside, the lanes leave.
 
 // CHECK-LABEL: @tile
-// CHECK:      arith.muli %lane
 // CHECK:      [[INSIDE:%.*]] = arith.floordivsi %x0, %{{.*}} : index
-// CHECK:      arith.addi %{{.*}}, [[INSIDE]] : index
+// CHECK-NEXT: %half = arith.addi %lane, [[INSIDE]] : index
 func.func @tile(%out: memref<?xi8>, %x0: index, %lane: index) {
   %c2 = arith.constant 2 : index
   %byte = arith.constant 7 : i8
@@ -65,11 +68,14 @@ func.func @kernel(%out: memref<?xi8>, %bx: index, %lane: index) {
 // CHECK-LABEL: @thirds
 // CHECK:      scf.for %k
 // CHECK:      [[K:%.*]] = arith.floordivsi %k, %{{.*}} : index
-// CHECK:      [[TWICE:%.*]] = arith.muli [[K]], [[M2:%.*]] : index
-// CHECK:      [[REST:%.*]] = arith.addi %n, [[ONE:%.*]] : index
+// CHECK-NEXT: [[ONE:%.*]] = arith.constant 1 : index
+// CHECK-NEXT: [[REST:%.*]] = arith.addi %n, [[ONE]] : index
 // CHECK:      [[INSIDE:%.*]] = arith.floordivsi [[REST]], %{{.*}} : index
-// CHECK:      [[BOTH:%.*]] = arith.addi [[TWICE]], [[INSIDE]] : index
-// CHECK:      arith.addi [[BOTH]], [[TWO:%.*]] : index
+// CHECK-NEXT: [[MINUS:%.*]] = arith.constant -2 : index
+// CHECK-NEXT: [[TWICE:%.*]] = arith.muli [[K]], [[MINUS]] : index
+// CHECK-NEXT: [[BOTH:%.*]] = arith.addi [[TWICE]], [[INSIDE]] : index
+// CHECK-NEXT: [[TWO:%.*]] = arith.constant 2 : index
+// CHECK-NEXT: %t = arith.addi [[BOTH]], [[TWO]] : index
 func.func @thirds(%out: memref<?xi8>, %n: index) {
   %c2 = arith.constant 2 : index
   %c3 = arith.constant 3 : index
@@ -83,5 +89,26 @@ func.func @thirds(%out: memref<?xi8>, %n: index) {
     %t = arith.floordivsi %b, %c3 : index
     memref.store %byte, %out[%t] : memref<?xi8>
   }
+  func.return
+}
+
+// -----
+
+// A remainder stays as it is.
+
+// CHECK-LABEL: @remainder
+// CHECK:      %q = arith.floordivsi %a, %c2 : index
+// CHECK-NEXT: %m = arith.muli %q, %c2 : index
+// CHECK-NEXT: %r = arith.subi %a, %m : index
+func.func @remainder(%out: memref<?xi8>, %lane: index, %v: index) {
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %byte = arith.constant 7 : i8
+  %l = arith.muli %lane, %c4 : index
+  %a = arith.addi %l, %v : index
+  %q = arith.floordivsi %a, %c2 : index
+  %m = arith.muli %q, %c2 : index
+  %r = arith.subi %a, %m : index
+  memref.store %byte, %out[%r] : memref<?xi8>
   func.return
 }
