@@ -18,18 +18,18 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType,
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.analysis.access import behind_boundaries
-from tilefuse.analysis.float_range import ANY_FLOAT, FloatSpan, float_range, rounded, truncated_range
+from tilefuse.analysis.float_range import float_range, rounded, truncated_range
 from tilefuse.analysis.sizes import AnySpan, Sizes
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.attrs import BoundaryKind
-from tilefuse.dialects.img.integer_operations import INTEGER_OPERATIONS
+from tilefuse.dialects.img.float_ranges import ANY_FLOAT, FloatSpan
+from tilefuse.dialects.img.integer_operations import INTEGER_OPERATIONS, Reading
+from tilefuse.dialects.img.integer_ranges import as_unsigned
 from tilefuse.dialects.img.ops import (
-    DivOp,
     ExtentOp,
     GroupOp,
     InputOp,
     MinOp,
-    ModOp,
     ParamOp,
     PrintOp,
     ReadOp,
@@ -41,10 +41,7 @@ from tilefuse.dialects.img.symbolic import SizeValue, greatest, least, provably_
 UNBOUNDED: tuple[int, int] = (-(2**31), 2**31 - 1)
 """The range of a 32-bit integer that nothing bounds; wider ranges count as unbounded too."""
 
-
-_SPANS = {row.op: row.span for row in INTEGER_OPERATIONS if row.span is not None}
-"""Ranges of operations whose rows have them."""
-
+_ROWS = {row.op: row for row in INTEGER_OPERATIONS}
 _SLT = 2
 """The number of `slt` among the predicates of `arith.cmpi`."""
 
@@ -169,7 +166,7 @@ def _float_range(op: Operation, type: Attribute, of: Callable[[SSAValue], Any], 
         case arith.SIToFPOp() | arith.UIToFPOp():
             span: AnySpan | None = of(op.input)
             if isinstance(op, arith.UIToFPOp) and span is not None:
-                span = _as_unsigned(span, op.input.type)
+                span = as_unsigned(_width(op.input.type), span)
             if span is None or not (isinstance(span[0], int) and isinstance(span[1], int)):
                 return ANY_FLOAT
             return rounded(Fraction(span[0]), Fraction(span[1]), type)
@@ -205,9 +202,9 @@ def _type_range(type: Attribute) -> tuple[int, int]:
     return (-half, half - 1)
 
 
-def _unsigned_limit(type: Attribute) -> int | None:
-    """Return the number of values of a type; an index has no fixed width."""
-    return 1 << type.width.data if isinstance(type, IntegerType) else None
+def _width(type: Attribute) -> int | None:
+    """Return the bits of a type; an index has no fixed width."""
+    return type.width.data if isinstance(type, IntegerType) else None
 
 
 def _fit(span: AnySpan, type: Attribute) -> AnySpan | None:
@@ -223,16 +220,6 @@ def _fit(span: AnySpan, type: Attribute) -> AnySpan | None:
     return span if all(fits) else None
 
 
-def _as_unsigned(span: AnySpan, type: Attribute) -> AnySpan | None:
-    """Convert a signed span to unsigned; None if it contains both signs."""
-    if provably_le(0, span[0]):
-        return span
-    limit = _unsigned_limit(type)
-    if limit is None:
-        return None
-    return (span[0] + limit, span[1] + limit) if provably_le(span[1], -1) else (0, limit - 1)
-
-
 def _op_range(op: Operation, type: Attribute, of: Callable[[SSAValue], AnySpan]) -> AnySpan | None:
     """Compute the range of an operation's result; None if only the type bounds it."""
     match op:
@@ -241,96 +228,34 @@ def _op_range(op: Operation, type: Attribute, of: Callable[[SSAValue], AnySpan])
             number = attr.value.data
             wraps = not isinstance(type, IndexType) and not low <= number <= high
             return None if wraps else (number, number)
-        case arith.IndexCastOp() | arith.ExtSIOp() | arith.TruncIOp():
-            return _fit(of(op.operands[0]), type)
-        case arith.ExtUIOp():
-            return _as_unsigned(of(op.input), op.input.type)
-        case arith.AddiOp() | arith.SubiOp() | arith.MuliOp():
-            return _fit(_ring(op, of(op.lhs), of(op.rhs)), type)
         case PrintOp():
             return of(op.value)
         case arith.FPToSIOp():
             return truncated_range(cast(FloatSpan, of(op.input)), _type_range(type))
         case arith.FPToUIOp():
-            limit = _unsigned_limit(type)
-            return None if limit is None else _fit(truncated_range(cast(FloatSpan, of(op.input)), (0, limit - 1)), type)
+            if not isinstance(type, IntegerType):
+                return None
+            most = (1 << type.width.data) - 1
+            return _fit(truncated_range(cast(FloatSpan, of(op.input)), (0, most)), type)
         case arith.SelectOp():
             if (divisor := _rounded_remainder(op, of)) is not None:
                 return (0, divisor - 1)
             a, b = of(op.lhs), of(op.rhs)
             return (least(a[0], b[0]), greatest(a[1], b[1]))
-        case arith.MinUIOp() | arith.MaxUIOp() | arith.AndIOp():
-            return _unsigned_pick(op, of(op.lhs), of(op.rhs))
-        case arith.ShRUIOp() | arith.ShRSIOp() | arith.DivUIOp() | arith.DivSIOp():
-            return _quotient(op, of(op.lhs), of(op.rhs), type)
-        case arith.FloorDivSIOp() | DivOp() | arith.RemUIOp() | arith.RemSIOp() | ModOp():
-            return _quotient(op, of(op.lhs), of(op.rhs), type)
-    if (span := _SPANS.get(op.__class__)) is None:
+    span = _span_of_row(op, of)
+    return None if span is None else _fit(span, type)
+
+
+def _span_of_row(op: Operation, of: Callable[[SSAValue], AnySpan]) -> AnySpan | None:
+    """Compute the range of an operation's exact result, which may wrap in its type, by its row of the table."""
+    row = _ROWS.get(op.__class__)
+    if row is None or row.span is None:
         return None
-    return span(type.width.data if isinstance(type, IntegerType) else None, *map(of, op.operands))
-
-
-def _ring(op: Operation, a: AnySpan, b: AnySpan) -> AnySpan:
-    match op:
-        case arith.AddiOp():
-            return (a[0] + b[0], a[1] + b[1])
-        case arith.SubiOp():
-            return (a[0] - b[1], a[1] - b[0])
-    ends = [x * y for x in a for y in b]
-    return (least(*ends), greatest(*ends))
-
-
-def _unsigned_pick(op: Operation, a: AnySpan, b: AnySpan) -> AnySpan | None:
-    """Compute the range of `minui`, `maxui`, `andi`: a non-negative operand bounds the unsigned minimum."""
-    not_negative = [s for s in (a, b) if provably_le(0, s[0])]
-    low: SizeValue = 0
-    if len(not_negative) == 2:
-        if isinstance(op, arith.MaxUIOp):
-            return (greatest(a[0], b[0]), greatest(a[1], b[1]))
-        low = least(a[0], b[0]) if isinstance(op, arith.MinUIOp) else 0
-    if not_negative and not isinstance(op, arith.MaxUIOp):
-        return (low, least(*(s[1] for s in not_negative)))
-    if isinstance(op, arith.AndIOp):
-        # Of two negative numbers the and is negative, and may be below both.
-        ends = [-a[0] - 1, -b[0] - 1, a[1], b[1]]
-        if any(not isinstance(end, int) for end in ends):
-            return None
-        bits = max(end for end in ends if isinstance(end, int)).bit_length()
-        return (-(1 << bits), (1 << bits) - 1)
-    return (least(a[0], b[0]), greatest(a[1], b[1]))
-
-
-def _quotient(op: Operation, a: AnySpan, b: AnySpan, type: Attribute) -> AnySpan | None:
-    """Compute the range of a division, remainder or shift by a non-negative constant."""
-    by = b[0]
-    if b[0] != b[1] or not isinstance(by, int) or by < 0:
-        return None
-    shift = isinstance(op, arith.ShRUIOp | arith.ShRSIOp)
-    if not shift and by == 0:
-        return None
-    unsigned = isinstance(op, arith.ShRUIOp | arith.DivUIOp | arith.RemUIOp)
-    if unsigned or (isinstance(op, DivOp | ModOp) and op.signed is None):
-        positive = _as_unsigned(a, op.operands[0].type)
-        if positive is None:
-            return (0, by - 1) if isinstance(op, arith.RemUIOp) else None
-        a = positive
-    elif isinstance(op, arith.DivSIOp | arith.RemSIOp) and not provably_le(0, a[0]):
-        return _towards_zero(op, a, by)
-    if isinstance(op, arith.RemUIOp | arith.RemSIOp | ModOp):
-        return (0, by - 1)
-    if shift:
-        by = 1 << min(by, 64)
-    return _fit((a[0] // by, a[1] // by), type)
-
-
-def _towards_zero(op: Operation, a: AnySpan, by: int) -> AnySpan | None:
-    """Compute the range of a truncating quotient or remainder by a positive constant, for operands of either sign."""
-    low, high = a
-    if isinstance(op, arith.RemSIOp):
-        return (1 - by, 0 if provably_le(high, 0) else by - 1)
-    if not isinstance(low, int) or not isinstance(high, int):
-        return None
-    return (-(-low // by), high // by if high >= 0 else -(-high // by))
+    width = _width(op.operands[0].type)
+    spans: list[AnySpan | None] = [of(v) for v in op.operands]
+    if row.reading is Reading.OF_OP and op.signed is None:  # type: ignore[attr-defined]
+        spans = [None if span is None else as_unsigned(width, span) for span in spans]
+    return None if None in spans else row.span(width, *spans)
 
 
 def _rounded_remainder(op: arith.SelectOp, of: Callable[[SSAValue], AnySpan]) -> int | None:

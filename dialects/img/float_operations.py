@@ -14,6 +14,7 @@ import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation
 
+from tilefuse.dialects.img import float_ranges as ranges
 from tilefuse.dialects.img.elements import Array
 
 
@@ -32,6 +33,8 @@ class FloatOperation:
     """As the frontend calls it; empty if it does not."""
     exact: bool = False
     """Whether it is computed in the type itself: by a function of C's library without rounding."""
+    span: Callable[..., ranges.FloatSpan | ranges.ExactSpan | None] | None = None
+    """From the ranges of the operands to the range of the result (`float_ranges.py`); None, or no function: any."""
 
 
 def _per_element(function: Callable[[float], float]) -> Callable[[Array], Array]:
@@ -52,22 +55,28 @@ def _number_or(function: Callable[..., Array]) -> Callable[..., Array]:
 
 
 FLOAT_OPERATIONS = (
-    FloatOperation(arith.AddfOp, np.add, "+", 1, exact=True),
-    FloatOperation(arith.SubfOp, np.subtract, "-", 1, exact=True),
-    FloatOperation(arith.MulfOp, np.multiply, "*", 1, exact=True),
-    FloatOperation(arith.DivfOp, np.divide, "/", 9, exact=True),
-    FloatOperation(arith.NegfOp, np.negative, "", 1, exact=True),
-    FloatOperation(arith.MinnumfOp, _number_or(np.minimum), "", 1, exact=True),
-    FloatOperation(arith.MaxnumfOp, _number_or(np.maximum), "", 1, exact=True),
-    FloatOperation(arith.MinimumfOp, np.minimum, "", 1, exact=True),
-    FloatOperation(arith.MaximumfOp, np.maximum, "", 1, exact=True),
-    FloatOperation(math.AbsFOp, np.abs, "fabs", 1, exact=True),
-    FloatOperation(math.CeilOp, np.ceil, "ceil", 1, "ceil", exact=True),
+    FloatOperation(arith.AddfOp, np.add, "+", 1, exact=True, span=ranges.float_span_of_sum),
+    FloatOperation(arith.SubfOp, np.subtract, "-", 1, exact=True, span=ranges.float_span_of_difference),
+    FloatOperation(arith.MulfOp, np.multiply, "*", 1, exact=True, span=ranges.float_span_of_product),
+    FloatOperation(arith.DivfOp, np.divide, "/", 9, exact=True, span=ranges.float_span_of_quotient),
+    FloatOperation(arith.NegfOp, np.negative, "", 1, exact=True, span=ranges.float_span_of_negation),
+    FloatOperation(arith.MinnumfOp, _number_or(np.minimum), "", 1, exact=True, span=ranges.float_span_of_number_min),
+    FloatOperation(arith.MaxnumfOp, _number_or(np.maximum), "", 1, exact=True, span=ranges.float_span_of_number_max),
+    FloatOperation(arith.MinimumfOp, np.minimum, "", 1, exact=True, span=ranges.float_span_of_min),
+    FloatOperation(arith.MaximumfOp, np.maximum, "", 1, exact=True, span=ranges.float_span_of_max),
+    FloatOperation(math.AbsFOp, np.abs, "fabs", 1, exact=True, span=ranges.float_span_of_abs),
+    FloatOperation(math.CeilOp, np.ceil, "ceil", 1, "ceil", exact=True, span=ranges.float_span_of_rounding(libm.ceil)),
     FloatOperation(math.CopySignOp, np.copysign, "copysign", 10, exact=True),
-    FloatOperation(math.FloorOp, np.floor, "floor", 1, "floor", exact=True),
-    FloatOperation(math.RoundEvenOp, np.rint, "rint", 1, "round", exact=True),
+    FloatOperation(
+        math.FloorOp, np.floor, "floor", 1, "floor", exact=True, span=ranges.float_span_of_rounding(libm.floor)
+    ),
+    FloatOperation(
+        math.RoundEvenOp, np.rint, "rint", 1, "round", exact=True, span=ranges.float_span_of_rounding(round)
+    ),
     FloatOperation(math.RoundOp, _round_away, "round", 10, exact=True),
-    FloatOperation(math.TruncOp, np.trunc, "trunc", 1, "trunc", exact=True),
+    FloatOperation(
+        math.TruncOp, np.trunc, "trunc", 1, "trunc", exact=True, span=ranges.float_span_of_rounding(libm.trunc)
+    ),
     FloatOperation(math.SqrtOp, np.sqrt, "", 7, "sqrt"),
     FloatOperation(math.RsqrtOp, lambda a: 1.0 / np.sqrt(a), "", 6, "rsqrt"),
     FloatOperation(math.AcosOp, np.arccos, "acos", 10, "acos"),

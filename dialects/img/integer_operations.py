@@ -16,11 +16,10 @@ from xdsl.dialects import arith, math
 from xdsl.ir import Operation
 
 from tilefuse.dialects.img import integer_meanings as meanings
+from tilefuse.dialects.img import integer_ranges as ranges
 from tilefuse.dialects.img.ops import DivOp, ModOp
-from tilefuse.dialects.img.symbolic import SizeValue, greatest, least
 
 IntRange = tuple[int, int]
-SizeRange = tuple[SizeValue, SizeValue]
 
 
 class Reading(Enum):
@@ -57,9 +56,9 @@ class IntegerOperation:
     """Whether the meaning's first argument is the width of the result in bits."""
     name: str = ""
     """Name in the front end's expressions, of one row, or of a row for signed operands and one for unsigned ones."""
-    span: Callable[..., tuple[SizeValue, SizeValue] | None] | None = None
-    """From the width (None: an index) and the signed ranges of the operands, which may be symbols of sizes, to the
-    signed range of the result, which never leaves the type; None: `analysis/value_range.py` has a case, or nothing."""
+    span: Callable[..., ranges.SizeRange | None] | None = None
+    """From the width of the operands (None: an index) and their signed ranges (of an unsigned `OF_OP` operation, their
+    unsigned ones) to the range of the exact result (`integer_ranges.py`); None, or no function: all of its type."""
     by_constant: float | None = None
     """Instructions where the second operand is a constant: such a division is a multiplication and a shift."""
 
@@ -78,18 +77,6 @@ def _interval_of_abs(width: int, a: IntRange) -> IntRange:
     return (0 if a[0] > least else least, max(-a[0] if a[0] > least else 0, a[1]))
 
 
-def _span_of_min(width: int | None, a: SizeRange, b: SizeRange) -> SizeRange:
-    return least(a[0], b[0]), least(a[1], b[1])
-
-
-def _span_of_max(width: int | None, a: SizeRange, b: SizeRange) -> SizeRange:
-    return greatest(a[0], b[0]), greatest(a[1], b[1])
-
-
-def _span_of_count(width: int | None, a: SizeRange) -> SizeRange | None:
-    return (0, width) if width is not None and width > 1 else None
-
-
 _FLOOR = "a / b - ((a % b != 0) & ((a < 0) != (b < 0)))"
 _ABS = "a < 0 ? (T)(0 - (U)a) : a"
 _CEIL = "a / b + ((a % b != 0) & ((a < 0) == (b < 0)))"
@@ -100,51 +87,87 @@ def _extreme(op: type[Operation], reading: Reading, name: str) -> IntegerOperati
     return IntegerOperation(
         op, reading, np.minimum if is_min else np.maximum, name, body=f"a {'<' if is_min else '>'} b ? a : b",
         interval=_interval_of_min if is_min else _interval_of_max, name=name,
-        span=None if reading is U else _span_of_min if is_min else _span_of_max,
+        span=ranges.SPANS_OF_EXTREMA[reading is S, name],
     )  # fmt: skip
 
 
 def _count(op: type[Operation], meaning: Callable[..., Any], instructions: float, name: str) -> IntegerOperation:
-    return IntegerOperation(op, U, meaning, "", instructions, takes_width=True, name=name, span=_span_of_count)
+    return IntegerOperation(op, U, meaning, "", instructions, takes_width=True, name=name, span=ranges.span_of_count)
 
 
 INTEGER_OPERATIONS = (
-    IntegerOperation(arith.AddiOp, U, np.add, "+", name="add"),
-    IntegerOperation(arith.SubiOp, U, np.subtract, "-", name="sub"),
-    IntegerOperation(arith.MuliOp, U, np.multiply, "*", name="mul"),
+    IntegerOperation(arith.AddiOp, U, np.add, "+", name="add", span=ranges.span_of_sum),
+    IntegerOperation(arith.SubiOp, U, np.subtract, "-", name="sub", span=ranges.span_of_difference),
+    IntegerOperation(arith.MuliOp, U, np.multiply, "*", name="mul", span=ranges.span_of_product),
     IntegerOperation(arith.AddUIExtendedOp, U, meanings.extended_sum, takes_width=True),
     IntegerOperation(arith.MulUIExtendedOp, U, meanings.extended_product, takes_width=True),
     IntegerOperation(arith.MulSIExtendedOp, S, meanings.extended_product_signed, takes_width=True),
-    IntegerOperation(arith.DivUIOp, U, np.floor_divide, "/", 6, by_constant=2),
-    IntegerOperation(arith.DivSIOp, S, meanings.truncated, "/", 20, by_constant=3),
-    IntegerOperation(arith.FloorDivSIOp, S, np.floor_divide, "floordiv", 8, _FLOOR, by_constant=3),
+    IntegerOperation(arith.DivUIOp, U, np.floor_divide, "/", 6, by_constant=2, span=ranges.span_of_unsigned_quotient),
+    IntegerOperation(
+        arith.DivSIOp, S, meanings.truncated, "/", 20, by_constant=3, span=ranges.span_of_truncated_quotient
+    ),
+    IntegerOperation(
+        arith.FloorDivSIOp, S, np.floor_divide, "floordiv", 8, _FLOOR, by_constant=3, span=ranges.span_of_floor_quotient
+    ),
     IntegerOperation(arith.CeilDivSIOp, S, meanings.ceiled, "ceildiv", body=_CEIL),
     IntegerOperation(arith.CeilDivUIOp, U, meanings.ceiled, "ceildiv", body="a / b + (a % b != 0)"),
-    IntegerOperation(arith.RemUIOp, U, np.remainder, "%", 8, by_constant=3),
-    IntegerOperation(arith.RemSIOp, S, np.fmod, "%", 20, by_constant=4),
+    IntegerOperation(arith.RemUIOp, U, np.remainder, "%", 8, by_constant=3, span=ranges.span_of_floor_remainder),
+    IntegerOperation(arith.RemSIOp, S, np.fmod, "%", 20, by_constant=4, span=ranges.span_of_truncated_remainder),
     # expand-division writes these with others
-    IntegerOperation(DivOp, OF_OP, meanings.euclidean_quotient, instructions=22, name="div", by_constant=3),
-    IntegerOperation(ModOp, OF_OP, meanings.euclidean_remainder, instructions=22, name="mod", by_constant=4),
+    IntegerOperation(
+        DivOp,
+        OF_OP,
+        meanings.euclidean_quotient,
+        instructions=22,
+        name="div",
+        by_constant=3,
+        span=ranges.span_of_floor_quotient,
+    ),
+    IntegerOperation(
+        ModOp,
+        OF_OP,
+        meanings.euclidean_remainder,
+        instructions=22,
+        name="mod",
+        by_constant=4,
+        span=ranges.span_of_floor_remainder,
+    ),
     _extreme(arith.MinSIOp, S, "min"),
     _extreme(arith.MaxSIOp, S, "max"),
     _extreme(arith.MinUIOp, U, "min"),
     _extreme(arith.MaxUIOp, U, "max"),
-    IntegerOperation(arith.AndIOp, U, np.bitwise_and, "&", name="and"),
+    IntegerOperation(arith.AndIOp, U, np.bitwise_and, "&", name="and", span=ranges.span_of_and),
     IntegerOperation(arith.OrIOp, U, np.bitwise_or, "|", name="or"),
     IntegerOperation(arith.XOrIOp, U, np.bitwise_xor, "^", name="xor"),
     IntegerOperation(arith.ShLIOp, U, meanings.shift_left, "<<", takes_width=True, name="shl"),
-    IntegerOperation(arith.ShRUIOp, U, meanings.shift_right, ">>", takes_width=True, name="shr"),
-    IntegerOperation(arith.ShRSIOp, S, meanings.shift_right_signed, ">>", takes_width=True, name="shr"),
+    IntegerOperation(
+        arith.ShRUIOp,
+        U,
+        meanings.shift_right,
+        ">>",
+        takes_width=True,
+        name="shr",
+        span=ranges.span_of_unsigned_right_shift,
+    ),
+    IntegerOperation(
+        arith.ShRSIOp,
+        S,
+        meanings.shift_right_signed,
+        ">>",
+        takes_width=True,
+        name="shr",
+        span=ranges.span_of_right_shift,
+    ),
     IntegerOperation(math.AbsIOp, S, np.abs, "abs", 1, _ABS, interval=_interval_of_abs, name="abs"),
     _count(math.CtPopOp, meanings.ones, 4, "popcount"),
     _count(math.CountLeadingZerosOp, meanings.leading_zeros, 4, "count_leading_zeros"),
     _count(math.CountTrailingZerosOp, meanings.trailing_zeros, 5, "count_trailing_zeros"),
     IntegerOperation(math.IPowIOp, S, meanings.integer_power, instructions=10),
     # conversions: their meaning is how they read; rounding, and taking modulo 2^width, is the same for all operations
-    IntegerOperation(arith.ExtSIOp, S, meanings.itself, instructions=0.5),
-    IntegerOperation(arith.ExtUIOp, U, meanings.itself, instructions=0.5),
-    IntegerOperation(arith.TruncIOp, U, meanings.itself, instructions=0.5),
-    IntegerOperation(arith.IndexCastOp, S, meanings.itself, instructions=0),
+    IntegerOperation(arith.ExtSIOp, S, meanings.itself, instructions=0.5, span=ranges.span_unchanged),
+    IntegerOperation(arith.ExtUIOp, U, meanings.itself, instructions=0.5, span=ranges.as_unsigned),
+    IntegerOperation(arith.TruncIOp, U, meanings.itself, instructions=0.5, span=ranges.span_unchanged),
+    IntegerOperation(arith.IndexCastOp, S, meanings.itself, instructions=0, span=ranges.span_unchanged),
     IntegerOperation(arith.SIToFPOp, S, meanings.itself, instructions=2),
     IntegerOperation(arith.UIToFPOp, U, meanings.itself, instructions=2),
     IntegerOperation(arith.FPToSIOp, S, meanings.saturated_signed, instructions=2, takes_width=True),

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import FloatAttr, f16, f32, f64, i32
 from xdsl.ir import Block
 
 import tilefuse as hl
-from tilefuse.analysis.float_range import ANY_FLOAT
 from tilefuse.analysis.value_range import value_range
+from tilefuse.dialects.img.float_ranges import ANY_FLOAT
 from tilefuse.evaluator.carriers import carried_signed
 from tilefuse.evaluator.table import compute
 from tilefuse.runtime.errors import CallError
