@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,23 +14,23 @@ from tilefuse.frontend.target import Target, target_name
 from tilefuse.frontend.types import Type
 
 
-class Compilable:
+class Compilable(ABC):
     """A Pipeline's interface for compilation."""
 
     def __init__(self) -> None:
         self._programs: dict[Any, Any] = {}
 
+    @abstractmethod
     def inputs(self) -> tuple[list[Image[Any]], list[Param]]:
         """Return the needed images and Params, each in order of creation."""
-        raise NotImplementedError
 
+    @abstractmethod
     def output_types(self) -> dict[str, tuple[Type, int]]:
         """Return type and number of dimensions of each computed value, by name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def to_module(self, name: str | None = None, *, layouts: Mapping[str, str] | None = None) -> ModuleOp:
         """Build the algorithm as IR of level 1; `layouts`: array layouts, by name, of images that declare none."""
-        raise NotImplementedError
 
     @collector_off()
     def compile(self, target: str | Target = "auto", *, name: str | None = None, **options: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -12,7 +13,7 @@ from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import KindError, fail
 from tilefuse.frontend.expr import I32, Expr, as_expr, constant, node, type_name
 from tilefuse.frontend.schedule import SCHEDULING, ScheduleCall, recorder
-from tilefuse.frontend.sources import Source
+from tilefuse.frontend.sources import Named, Source
 from tilefuse.frontend.types import Type
 
 LAYOUTS = ("auto", "planar", "interleaved")
@@ -126,9 +127,9 @@ class Image(Source, Generic[Size]):
         """Return True."""
         return True
 
+    @abstractmethod
     def interval(self, index: int) -> tuple[Size, Size]:
         """Return (min, extent) of a dimension."""
-        raise NotImplementedError
 
     def dim(self, index: int) -> Dimension[Size]:
         """Return dimension `index`; 0 is x."""
@@ -308,7 +309,7 @@ class Param(Expr):
         if not isinstance(type, Type):
             fail(f"a Param takes a type, as Float(32), not {type!r}")
         type.check_pixel("a Param")
-        source = Source("Param", name, "k")
+        source = Named("Param", name, "k")
         self._type, self.op, self.args, self.data = type, "param", (), self
         self._name, self.named, self.order = source.name(), source.named, source.order
         self.position: SourcePosition = user_position()

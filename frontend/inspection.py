@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import Enum
 from html import escape
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
 StmtOutputFormat = Enum("StmtOutputFormat", "Text HTML")
 
 
-class Inspection:
+class Inspection(ABC):
     """Methods of Func and Pipeline that show their compiled forms."""
 
+    @abstractmethod
     def _inspected(self) -> Compilable:
-        raise NotImplementedError
+        """Return the pipeline to compile."""
 
     def print_loop_nest(self, target: str | Target = "auto") -> None:
         """Print the schedule: the IR with its groups, tiles and places."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -174,9 +175,9 @@ class PlacedArray(Image[int]):
         """Return a Buffer of the same memory with its dimensions reversed."""
         return self.transposed(list(planar(self._rank)))
 
+    @abstractmethod
     def _again(self) -> Self:
         """Return another Buffer of the same memory."""
-        raise NotImplementedError
 
     def _changed(self, method: str, *args: Any) -> Self:
         made = self._again()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
@@ -101,8 +102,8 @@ class FuncTupleElementRef(Expr):
         return int(self.data[1])
 
 
-class Source:
-    """A named function over the integer grid that can be called: `f[x - 1, y]`."""
+class Named:
+    """An object of the user's with a name and a place: a source, or a Param."""
 
     def __init__(self, kind: str, name: str | None, prefix: str):
         if name is not None and (not isinstance(name, str) or not name):
@@ -114,20 +115,27 @@ class Source:
         self._name = name if name is not None else f"{prefix}{self.order}"
         self.position: SourcePosition = user_position()
         """The user's line that defines it."""
+
+    def name(self) -> str:
+        """Return the name."""
+        return self._name
+
+
+class Source(Named, ABC):
+    """A named function over the integer grid that can be called: `f[x - 1, y]`."""
+
+    def __init__(self, kind: str, name: str | None, prefix: str):
+        super().__init__(kind, name, prefix)
         self.read_by: str | None = None
         """The first reader, for messages."""
 
-    def name(self) -> str:
-        """Return the name of the source."""
-        return self._name
-
+    @abstractmethod
     def value_types(self) -> tuple[Type, ...]:
         """Return the types of its values."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rank(self) -> int:
         """Return the number of dimensions."""
-        raise NotImplementedError
 
     def check_readable(self) -> None:
         """Raise PipelineError if it has no value yet."""

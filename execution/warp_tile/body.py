@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -42,7 +43,7 @@ class LanePoint:
         return [x, y, *self.deep]
 
 
-class Body:
+class Body(ABC):
     """The warp operations of one function, detached from it, and an emitter at its end."""
 
     by_segments: ClassVar[bool]
@@ -104,9 +105,9 @@ class Body:
             self.copy([free] if free else waiting)
             waiting = [p for p in waiting if free and p is not free]
 
+    @abstractmethod
     def copy(self, pairs: Sequence[tuple[SSAValue, SSAValue]]) -> None:
         """Copy the points of tiles of one layout into others, in parallel at each point."""
-        raise NotImplementedError
 
     @contextmanager
     def depths(self, layout: Layout) -> Iterator[tuple[Num, ...]]:
@@ -163,9 +164,9 @@ class Body:
         """Return the result of an operation in a region at a point, if it is not a copy of the op; else None."""
         return None
 
+    @abstractmethod
     def load(self, tile: SSAValue, at: LanePoint) -> SSAValue:
         """Return the value of a tile at a point."""
-        raise NotImplementedError
 
     def memory_index(self, indices: Sequence[SSAValue], at: LanePoint, layout: Layout) -> list[Num]:
         """Return the memref indices of a point, from the indices of the tile's first."""
