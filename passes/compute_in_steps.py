@@ -28,18 +28,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
-from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import cse
 
 from tilefuse.analysis.access import defining_op, free_name, read_sites, reads
 from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.instructions import instruction_cost
-from tilefuse.analysis.machine import check_extent, check_target
 from tilefuse.analysis.regions import is_small
 from tilefuse.analysis.small_dimensions import bounds_of
 from tilefuse.analysis.updates import UpdateFacts, WriteMap
@@ -49,14 +46,14 @@ from tilefuse.dialects.img.ops.group import reads_of_thread
 from tilefuse.dialects.img.ops.update import plain_indices
 from tilefuse.passes.constants import fold
 from tilefuse.passes.inline_stages import inline_at
-from tilefuse.passes.trials import Trials, named
+from tilefuse.passes.trials import TrialPass, Trials, named
 
 FINISH = 24.0
 """Instructions per point, reads among them, up to which a stage is computed behind an update."""
 
 
 @dataclass(frozen=True)
-class ComputeInSteps(ModulePass):
+class ComputeInSteps(TrialPass):
     """Move stages that an update reads at its reduction variables into the update's group, if this is cheaper."""
 
     name = "compute-in-steps"
@@ -65,20 +62,14 @@ class ComputeInSteps(ModulePass):
     """Machine whose costs decide: a GPU's model or arch, or cpu."""
     force: bool = False
     """Whether to move stages wherever this is legal, even if it costs more."""
-    extent: tuple[int, ...] = (1536, 2560)
-    """Size of picture to optimise for, x first."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_extent(self.extent, self.name)
-        check_target(self.target, self.name)
-        for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
-            names = [g.sym_name.data for g in pipeline.body.block.ops if isinstance(g, GroupOp) and _sums(g)]
-            for name in names:
-                pipeline = self._with_steps(pipeline, name)
+    def try_changes(self, trials: Trials, pipeline: PipelineOp) -> None:
+        names = [g.sym_name.data for g in pipeline.body.block.ops if isinstance(g, GroupOp) and _sums(g)]
+        for name in names:
+            pipeline = self._with_steps(trials, pipeline, name)
 
-    def _with_steps(self, pipeline: PipelineOp, name: str) -> PipelineOp:
+    def _with_steps(self, trials: Trials, pipeline: PipelineOp, name: str) -> PipelineOp:
         """Return the pipeline with every profitable stage computed in the steps of a group's update."""
-        trials = Trials(self.target, self.extent)
         for producer in _given_for_steps(named(pipeline, name)):
             pipeline = trials.tried(pipeline, producer, name, _merge, always=self.force)
         if steps := named(pipeline, name).steps:

@@ -16,18 +16,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
-from xdsl.passes import ModulePass
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.transforms.common_subexpression_elimination import cse
 
 from tilefuse.analysis.access import accesses, read_sites, reads
 from tilefuse.analysis.index import Index
-from tilefuse.analysis.machine import check_extent, check_target, machine
+from tilefuse.analysis.machine import machine
 from tilefuse.analysis.row_sharing import row_instructions
 from tilefuse.dialects.img.ops import SHARES_ROWS, GroupOp, PipelineOp, StageOp, prints
 from tilefuse.passes.inline_stages import inline_at
-from tilefuse.passes.trials import Trials, named
+from tilefuse.passes.trials import TrialPass, Trials, named
 
 MOST_AGAIN = 24.0
 """Instructions and reads of a stage times the rows of it that are read beside the first, at most: a loop computes as
@@ -35,27 +33,18 @@ many rows more than it has of its reader, so that of more it is not worth a comp
 
 
 @dataclass(frozen=True)
-class InlineColumns(ModulePass):
+class InlineColumns(TrialPass):
     """Inline stages of which a reader needs few rows of one column, if this is cheaper."""
 
     name = "inline-columns"
 
-    target: str = "cpu"
-    """Machine whose costs decide: a GPU's model or arch, or cpu."""
-    extent: tuple[int, ...] = (1536, 2560)
-    """Size of picture to optimise for, x first."""
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_extent(self.extent, self.name)
-        check_target(self.target, self.name)
-        trials = Trials(self.target, self.extent)
-        for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
-            groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
-            for name in [g.sym_name.data for g in groups if g.schedule is None and g.update is None]:
-                # readers first: what they read is read by theirs then
-                for number in reversed(range(len(named(pipeline, name).stages) - 1)):
-                    if _is_column(named(pipeline, name).stages[number]) and self._is_far(trials, pipeline, name):
-                        pipeline = trials.tried_alone(pipeline, name, partial(_inline, number=number))
+    def try_changes(self, trials: Trials, pipeline: PipelineOp) -> None:
+        groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
+        for name in [g.sym_name.data for g in groups if g.schedule is None and g.update is None]:
+            # readers first: what they read is read by theirs then
+            for number in reversed(range(len(named(pipeline, name).stages) - 1)):
+                if _is_column(named(pipeline, name).stages[number]) and self._is_far(trials, pipeline, name):
+                    pipeline = trials.tried_alone(pipeline, name, partial(_inline, number=number))
 
     def _is_far(self, trials: Trials, pipeline: PipelineOp, name: str) -> bool:
         """Whether a group reads and writes main memory."""

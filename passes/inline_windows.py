@@ -18,42 +18,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import cse
 
 from tilefuse.analysis.access import read_sites, reads
 from tilefuse.analysis.dependence import depending
-from tilefuse.analysis.machine import check_extent, check_target
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, UpdateOp, prints
 from tilefuse.passes.inline_stages import inline_at
-from tilefuse.passes.trials import Trials, named
+from tilefuse.passes.trials import TrialPass, Trials, named
 from tilefuse.passes.unroll_reductions import MOST_STENCIL, instructions_of_all, known_points, written_out_stage
 
 
 @dataclass(frozen=True)
-class InlineWindows(ModulePass):
+class InlineWindows(TrialPass):
     """Inline short sums into the updates that read them, if this is cheaper."""
 
     name = "inline-windows"
 
-    target: str = "cpu"
-    """Machine whose costs decide: a GPU's model or arch, or cpu."""
     force: bool = False
     """Whether to inline wherever this is legal, even if it costs more."""
-    extent: tuple[int, ...] = (1536, 2560)
-    """Size of picture to optimise for, x first."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_extent(self.extent, self.name)
-        check_target(self.target, self.name)
-        trials = Trials(self.target, self.extent)
-        for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
-            groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp) and g.update is not None]
-            for group in [g.sym_name.data for g in groups if g.schedule is None]:
-                for producer in [p.sym_name.data for p in _given(named(pipeline, group))]:
-                    pipeline = trials.tried(pipeline, producer, group, _put_inside, always=self.force)
+    def try_changes(self, trials: Trials, pipeline: PipelineOp) -> None:
+        groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp) and g.update is not None]
+        for group in [g.sym_name.data for g in groups if g.schedule is None]:
+            for producer in [p.sym_name.data for p in _given(named(pipeline, group))]:
+                pipeline = trials.tried(pipeline, producer, group, _put_inside, always=self.force)
 
 
 def _given(group: GroupOp) -> Iterator[GroupOp]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tilefuse.analysis.machine import machine
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tilefuse.analysis.machine import check_extent, check_target, machine
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
@@ -82,3 +87,24 @@ class Trials:
                 return None
             total += found.microseconds
         return total
+
+
+@dataclass(frozen=True)
+class TrialPass(ModulePass, ABC):
+    """Pass that tries changes of groups, and keeps those that the cost model finds cheaper."""
+
+    target: str = "cpu"
+    """Machine whose costs decide: a GPU's model or arch, or cpu."""
+    extent: tuple[int, ...] = (1536, 2560)
+    """Size of picture to optimise for, x first."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_extent(self.extent, self.name)
+        check_target(self.target, self.name)
+        trials = Trials(self.target, self.extent)
+        for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
+            self.try_changes(trials, pipeline)
+
+    @abstractmethod
+    def try_changes(self, trials: Trials, pipeline: PipelineOp) -> None:
+        """Try the pass's changes of a pipeline, one after the other: each one kept replaces the pipeline."""

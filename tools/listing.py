@@ -32,7 +32,15 @@ def list_passes(available: Mapping[str, Callable[[], type[ModulePass]]]) -> str:
 
 
 def option_texts(kind: type[ModulePass]) -> dict[str, str]:
-    """Return the docstring below each field of a pass, by field name; none if the source is not available."""
+    """Return the docstring below each field of a pass, inherited ones too, by field name."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__[: kind.__mro__.index(ModulePass)]):
+        found |= _field_texts(base)
+    return found
+
+
+def _field_texts(kind: type) -> dict[str, str]:
+    """Return the docstring below each field of a class, by field name; none if the source is not available."""
     try:
         (body,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     except (OSError, TypeError, SyntaxError):
