@@ -91,7 +91,7 @@ class Trials:
 
 @dataclass(frozen=True)
 class TrialPass(ModulePass, ABC):
-    """Pass that tries changes of groups, and keeps those that the cost model finds cheaper."""
+    """Pass that tries changes of groups, and keeps the ones that the cost model finds cheaper."""
 
     target: str = "cpu"
     """Machine whose costs decide: a GPU's model or arch, or cpu."""
