@@ -106,8 +106,8 @@ def fingerprint(group: GroupOp) -> Hashable:
     bounds = tuple(str(s.bounds) for s in group.stages if isinstance(s, StageOp))
     # on which it depends where tiles begin
     temporaries = any(is_temporary(f, group) for f in (*read, *group.funcs))
-    asks = group.schedule is not None and group.schedule.prefetches
-    inputs = tuple(not is_temporary(f, group) for f in read) if asks else ()
+    knows = group.schedule is not None and group.schedule.knows_inputs
+    inputs = tuple(not is_temporary(f, group) for f in read) if knows else ()
     return (facts(group), body, bounds, tuple(_known(f) for f in group.funcs), temporaries, inputs)
 
 

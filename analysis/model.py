@@ -122,11 +122,6 @@ class Node:
         """The properties of the function's memory layout that affect cost."""
         return self.element_bytes, self.is_input, self.aligned, self.contiguous
 
-    @property
-    def is_prefetchable(self) -> bool:
-        """Whether cache lines of the function may be prefetched: its rows come from memory."""
-        return self.is_input and self.contiguous
-
 
 @dataclass
 class PipelineModel:

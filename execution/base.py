@@ -43,7 +43,6 @@ class ByHand:
     rows: int = 4
     exchange: bool = False
     blocks: int = 0
-    prefetch_rows: int = 0
 
 
 @dataclass(frozen=True)

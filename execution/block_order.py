@@ -20,7 +20,7 @@ def deep_first(group: GroupOp, model: PipelineModel) -> bool:
     do not follow those dimensions. Elsewhere tiles beside one another come first, which share what lies between them.
     """
     schedule, anchor = TileSchedule.expect(group.schedule), group.anchor
-    if math.prod(schedule.thread_counts) == 1 or schedule.prefetches:
+    if math.prod(schedule.thread_counts) == 1 or schedule.few_waves:
         return False
     bounds = anchor.bounds.data if anchor.bounds is not None else (None,) * anchor.rank
     # an update's domain is no part of the grid

@@ -34,7 +34,6 @@ class TiledModel(ExecutionModel):
         more: dict[str, int | Sequence[int]] = {
             "unroll": unroll,
             "tiles_per_block": given.tiles_per_block if len(rounds) > 1 else 1,
-            "prefetch_rows": given.prefetch_rows,
         }
         said = {key: value for key, value in more.items() if value not in ((), 0, 1) or key in self.schedule.PARAMETERS}
         for key in said:

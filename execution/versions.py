@@ -53,7 +53,7 @@ def keeps_versions(group: GroupOp) -> bool:
     """Whether border tiles determine the kernel's time."""
     if SINGLE_WAVE in group.attributes or MOSTLY_BORDER in group.attributes:
         return True
-    return group.schedule is not None and group.schedule.prefetches
+    return group.schedule is not None and group.schedule.few_waves
 
 
 def outermost_branches(block: Block) -> Iterator[scf.IfOp]:

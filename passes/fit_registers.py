@@ -5,7 +5,7 @@ number of blocks. What its report changes, kernel by kernel:
 
 - a kernel that leaves too few registers for the schedule's `blocks`, or spills, is bounded (`register_bounded`); so is
   one whose blocks all run at once (`single_wave`) and that leaves room for more of them,
-- a kernel that leaves such room even when it is bounded is released: its blocks are no single wave, nor prefetch,
+- a kernel that leaves such room even when it is bounded is released: its blocks are no single wave (`for_many_waves`),
 - kernels that spill are tiled again with their need of registers noted; where the search has nothing better, they get
   fewer blocks, then smaller tiles. If the version for the interior of the picture does not spill, they stay: few tiles
   run the others, or none. That version is compiled by itself, unless the others are in a function of their own.
@@ -230,7 +230,7 @@ class _Fit:
             for group in releasing:
                 assert group.schedule is not None
                 del group.attributes[SINGLE_WAVE], group.attributes[REGISTER_BOUNDED]
-                group.schedule = group.schedule.without_prefetches()
+                group.schedule = group.schedule.for_many_waves()
             return self._lower(set(self._module_of) - {name})
         if 0 < report.spill_bytes <= MOST_AT_BORDERS and groups and not any(map(keeps_versions, groups)):
             inside = inside_of(name)

@@ -28,7 +28,7 @@ versions. In a long one a branch around the loads and stores costs little beside
 each version takes compile time (more than in proportion to its length) and room in the instruction caches. So here
 tiles at borders, and tiles whose rows do not start where vectors may, share one version, in a function that is not
 inlined, which takes less compile time and fewer registers. A kernel of one wave or little more (`single_wave`,
-`prefetch_rows`) takes as long as its slowest tile, so it keeps its versions; so does one of which most tiles are at
+`few_waves`) takes as long as its slowest tile, so it keeps its versions; so does one of which most tiles are at
 borders (`mostly_border`).
 """
 

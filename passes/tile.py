@@ -24,7 +24,7 @@ from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Level
 from tilefuse.dialects.img.ops import MOSTLY_BORDER, GroupOp, PipelineOp, StageOp
-from tilefuse.dialects.img.schedule import ScheduleAttr
+from tilefuse.dialects.img.schedule import ScheduleAttr, parameters_in
 from tilefuse.dialects.options import check_numbers
 from tilefuse.execution.base import ByHand, ExecutionModel, group_error
 from tilefuse.execution.border_share import interior_share
@@ -40,7 +40,7 @@ CANDIDATES = "candidates"
 AUTO = "auto"
 KNOWN = 0.01
 """By how much less time another tile must be estimated than one whose registers are known: it may spill in its turn."""
-_BY_HAND = ("threads", "vector", "unroll", "tiles_per_block", "rows", "blocks", "prefetch_rows")
+_BY_HAND = ("threads", "vector", "unroll", "tiles_per_block", "rows", "blocks", "more")
 """Options that say nothing without `sizes`."""
 
 
@@ -72,9 +72,8 @@ class Tile(ModulePass):
     redundantly. Default: the cheaper choice; false with sizes."""
     blocks: int = 0
     """Resident blocks per multiprocessor for which registers are bounded, with sizes; 0 for no bound."""
-    prefetch_rows: int = 0
-    """Distance in rows of tiles between a block's tile and the one that it prefetches, with sizes; 0 for no
-    prefetch."""
+    more: str = ""
+    """Further parameters of the execution model's schedule, with sizes, as in its text: 'name = 2, other = [1, 2]'."""
     float_order: bool = False
     """Whether reductions of floats keep the order of their domain; otherwise another fixed order."""
     only: str | None = None
@@ -87,9 +86,7 @@ class Tile(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_extent(self.extent, self.name)
         check_target(self.target, self.name)
-        check_numbers(
-            self, sizes=0, threads=1, vector=1, unroll=1, tiles_per_block=1, rows=1, blocks=0, prefetch_rows=0
-        )
+        check_numbers(self, sizes=0, threads=1, vector=1, unroll=1, tiles_per_block=1, rows=1, blocks=0)
         self._check_options()
         self._check_shape()
         present = []
@@ -167,10 +164,11 @@ class Tile(ModulePass):
         tail = [d[1] if d is not None else 1 for d in bounds[len(self.sizes) :]]
         given = ByHand(
             [*self.sizes, *tail][:rank], [*self.threads, *([1] * rank)][:rank], self.vector, self.unroll,
-            self.tiles_per_block, self.rows, bool(self.exchange), self.blocks, self.prefetch_rows,
+            self.tiles_per_block, self.rows, bool(self.exchange), self.blocks,
         )  # fmt: skip
         try:
-            return execution.by_hand(group, GroupFacts.of(group, model, self.extent), given)
+            found = execution.by_hand(group, GroupFacts.of(group, model, self.extent), given)
+            return found.changed(**parameters_in(self.more)) if self.more else found
         except NotFusable as error:
             raise group_error(group, error) from error
         except VerifyException as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
@@ -17,6 +18,9 @@ ParameterValue = int | tuple[int, ...]
 DIALECT = "schedule"
 MOST_IN_SCHEDULE = (1 << 31) - 1
 """The largest number of a schedule: kernels and launches count in 32 bits."""
+
+
+_PARAMETER = re.compile(r"\s*([a-z_]+)\s*=\s*(?:(\d+)|\[([\d,\s]*)\])\s*(?:,(?=\s*[a-z])|$)")
 
 
 class ScheduleAttr(Data[tuple[tuple[str, ParameterValue], ...]], ABC):
@@ -85,12 +89,17 @@ class ScheduleAttr(Data[tuple[tuple[str, ParameterValue], ...]], ABC):
         return 0
 
     @property
-    def prefetches(self) -> bool:
-        """Whether blocks prefetch inputs of the pipeline, so that it matters which functions these are."""
+    def few_waves(self) -> bool:
+        """Whether it is for a kernel of few waves: blocks start row by row, and the slowest tile decides the time."""
         return False
 
-    def without_prefetches(self) -> Self:
-        """Return the schedule for blocks that may run in any number of waves."""
+    @property
+    def knows_inputs(self) -> bool:
+        """Whether the kernel treats inputs of the pipeline otherwise than results of other kernels."""
+        return False
+
+    def for_many_waves(self) -> Self:
+        """Return the schedule for blocks that run in any number of waves."""
         return self
 
     # --- text
@@ -122,6 +131,19 @@ class ScheduleAttr(Data[tuple[tuple[str, ParameterValue], ...]], ABC):
         said = ((key, value) for key, value in self.data if value != self.PARAMETERS[key])
         texts = (f"{key} = {value if isinstance(value, int) else list(value)}" for key, value in said)
         printer.print_string(f"<{', '.join(texts)}>")
+
+
+def parameters_in(text: str) -> dict[str, ParameterValue]:
+    """Read parameters as they stand in a schedule's text, `blocks = 2, unroll = [1, 2]`. Raises VerifyException."""
+    found: dict[str, ParameterValue] = {}
+    at = 0
+    while (one := _PARAMETER.match(text, at)) is not None:
+        key, number, several = one.groups()
+        found[key] = int(number) if several is None else tuple(int(n) for n in several.split(",") if n.strip())
+        at = one.end()
+    if at < len(text) or not found:
+        raise VerifyException(f"'{text}' is no list of a schedule's parameters, as 'blocks = 2, unroll = [1, 2]'")
+    return found
 
 
 def _either(words: Sequence[str]) -> str:

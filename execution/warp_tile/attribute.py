@@ -30,10 +30,14 @@ class WarpSchedule(TileSchedule):
         return self.number("prefetch_rows")
 
     @property
-    def prefetches(self) -> bool:
+    def few_waves(self) -> bool:
         return bool(self.prefetch_rows)
 
-    def without_prefetches(self) -> Self:
+    @property
+    def knows_inputs(self) -> bool:
+        return bool(self.prefetch_rows)  # no other functions' lines are there to prefetch when a kernel begins
+
+    def for_many_waves(self) -> Self:
         return self.changed(prefetch_rows=0)
 
     def changed(self, **changes: int | Sequence[int]) -> Self:

@@ -22,7 +22,7 @@ from tilefuse.execution.read_again import from_memory
 from tilefuse.execution.warp_tile.candidate import WarpCandidate
 from tilefuse.execution.warp_tile.counts import LONG_GROUP, Counts, count
 from tilefuse.execution.warp_tile.features import WarpFeatures, least_microseconds, saved_by_prefetch
-from tilefuse.execution.warp_tile.footprints import WORD_BYTES, Footprints, footprints, row_readers
+from tilefuse.execution.warp_tile.footprints import WORD_BYTES, Footprints, footprints, is_prefetchable, row_readers
 from tilefuse.execution.warp_tile.layout import (
     LANES,
     TilePartition,
@@ -123,7 +123,7 @@ def warp_candidates(facts: GroupFacts, machine: Machine, options: SearchOptions)
                     layouts.append((layout.of_size(number, pitch), counts))
                 except NotFusable:
                     continue
-            prefetchable = any(model.nodes[s.producer].is_prefetchable for s in variants[0][1].sources)
+            prefetchable = any(is_prefetchable(model.nodes[s.producer]) for s in variants[0][1].sources)
             prefetches = thorough and machine.kernels_overlap and prefetchable and not by_planes
             limit = CHAIN_LIMIT if len(members) > LONG_GROUP else REGISTER_LIMIT
             interior = interior_share(facts) if facts.far_boxes else 1.0

@@ -36,7 +36,7 @@ from tilefuse.dialects.warp.memory import is_one_access
 from tilefuse.execution.cover import first_covered
 from tilefuse.execution.plan import KernelPlan
 from tilefuse.execution.warp_tile.flags import TileFlags
-from tilefuse.execution.warp_tile.footprints import Footprint
+from tilefuse.execution.warp_tile.footprints import Footprint, is_prefetchable
 from tilefuse.execution.warp_tile.layout import LANES, WarpLayout, in_grid
 from tilefuse.lowering.buffers import KernelBuffer
 from tilefuse.lowering.emit import INDEX, Emitter, Num
@@ -93,7 +93,7 @@ class WarpTileBody:
             old = boxes.get((base, tuple(along)), spans)
             boxes[base, tuple(along)] = [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(old, spans, strict=True)]
         for (base, along), ((x0, x1), (y0, y1), *rest) in boxes.items():
-            if not self.model.nodes[self.model.node_of[base]].is_prefetchable:
+            if not is_prefetchable(self.model.nodes[self.model.node_of[base]]):
                 continue
             buffer = self.tile.buffers[base]
             for deep in itertools.product(*(range(low, high + 1) for low, high in rest)):

@@ -6,12 +6,17 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilefuse.analysis.model import Access, PipelineModel
+from tilefuse.analysis.model import Access, Node, PipelineModel
 from tilefuse.analysis.regions import Region
 from tilefuse.execution.warp_tile.legality import followed_dimensions
 
 WORD_BYTES = 4
 """Smaller elements are loaded as words of so many bytes where rows do not lie where vectors do."""
+
+
+def is_prefetchable(node: Node) -> bool:
+    """Whether cache lines of a function may be prefetched: its rows come from memory."""
+    return node.is_input and node.contiguous
 
 
 @dataclass

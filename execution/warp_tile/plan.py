@@ -21,6 +21,7 @@ from tilefuse.execution.versions import Versions
 from tilefuse.execution.warp_tile.attribute import WarpSchedule
 from tilefuse.execution.warp_tile.emission import WarpTileBody, may_be_uniform
 from tilefuse.execution.warp_tile.flags import TileFlags
+from tilefuse.execution.warp_tile.footprints import is_prefetchable
 from tilefuse.execution.warp_tile.layout import LANES, group_layout, in_grid
 from tilefuse.lowering.buffers import KernelBuffer
 from tilefuse.lowering.emit import Emitter, Num
@@ -48,7 +49,7 @@ class WarpPlan(KernelPlan):
         each = [f"{argument_hint(value)}_aligned" for value in self.checked] if self.one_by_one else []
         self.flags = ["vectors_uniform", *["x_edge_only"] * self.x_edge_version, *each]
         self.prefetch_rows = 0
-        if any(model.nodes[model.node_of[base]].is_prefetchable for base, *_ in self.reads):
+        if any(is_prefetchable(model.nodes[model.node_of[base]]) for base, *_ in self.reads):
             self.prefetch_rows = WarpSchedule.expect(group.schedule).prefetch_rows
         """Rows of tiles from a block's own tile down to the one whose cache lines it prefetches; 0 for none."""
 

@@ -3,9 +3,10 @@
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=8 exchange=false}' | filecheck %s --check-prefix=RECOMPUTE
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=8 exchange=true}' | filecheck %s --check-prefix=EXCHANGE
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,34 threads=32,4 vector=4 exchange=true}' | filecheck %s --check-prefix=HEIGHT
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=8 prefetch_rows=5}' | filecheck %s --check-prefix=AHEAD
-// RUN: not pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=8 prefetch_rows=-5}' 2>&1 | filecheck %s --check-prefix=NEGATIVE
-// RUN: not pipeline-opt %s -p 'tile{prefetch_rows=5}' 2>&1 | filecheck %s --check-prefix=SEARCHED
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=8 more="prefetch_rows = 5"}' | filecheck %s --check-prefix=AHEAD
+// RUN: not pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=8 more="prefetch_rows = -5"}' 2>&1 | filecheck %s --check-prefix=NEGATIVE
+// RUN: not pipeline-opt %s -p 'tile{more="prefetch_rows = 5"}' 2>&1 | filecheck %s --check-prefix=SEARCHED
+// RUN: not pipeline-opt %s -p 'tile{sizes=64,16 threads=32,4 more="prefetch_rows = 5"}' 2>&1 | filecheck %s --check-prefix=OTHER
 // RUN: not pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,31 threads=32,4 vector=4 exchange=true}' 2>&1 | filecheck %s --check-prefix=UNEVEN-EXCHANGE
 // RUN: not pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,31 threads=32,4 vector=4 exchange=false}' 2>&1 | filecheck %s --check-prefix=UNEVEN
 // RUN: not pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,1 vector=4 rows=1 exchange=true}' 2>&1 | filecheck %s --check-prefix=SMALL
@@ -16,8 +17,9 @@
 // EXCHANGE-NEXT:   img.stage "rows" (%x, %y) -> f32 place #img.place<block, register> {
 // HEIGHT:          tile = [120, 34], threads = [32, 4], vector = 4
 // AHEAD:           tile = [120, 32], threads = [32, 4], vector = 4, prefetch_rows = 5>
-// NEGATIVE:        error: tile: prefetch_rows is -5; give 0 or more
-// SEARCHED:        error: tile: prefetch_rows counts only for a tile by hand; add sizes=, or leave the search to choose
+// NEGATIVE:        error: tile: group 'blur': 'prefetch_rows = -5' is no list of a schedule's parameters, as 'blocks = 2, unroll = [1, 2]'
+// OTHER:           error: tile: group 'blur': a block_tile takes no prefetch_rows
+// SEARCHED:        error: tile: more counts only for a tile by hand; add sizes=, or leave the search to choose
 // UNEVEN-EXCHANGE: error: group 'blur': a tile of 31 rows, with 1 and 1 more that the halo makes invalid, does not lie evenly on 4 warps; the next larger tile has 34 rows
 // UNEVEN:          error: group 'blur': a tile of 31 rows, with 0 and 0 more that the halo makes invalid, does not lie evenly on 4 warps; the next larger tile has 32 rows
 // SMALL:           error: group 'blur': 1 warps of 1 rows are too small for this halo

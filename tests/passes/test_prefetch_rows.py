@@ -55,19 +55,19 @@ def test_a_kernel_by_itself():
 def test_what_other_kernels_give_is_in_the_cache():
     found = schedules(algorithm="none")
     assert len(found) == 2
-    assert not any(s.prefetches for s in found)
+    assert not any(s.few_waves for s in found)
 
 
 def test_large_pictures_and_cpus():
-    assert not any(s.prefetches for s in (*schedules(extent=(8192, 8192)), *schedules("cpu")))
+    assert not any(s.few_waves for s in (*schedules(extent=(8192, 8192)), *schedules("cpu")))
 
 
 def test_gpus_whose_kernels_do_not_overlap():
-    assert not any(s.prefetches for s in schedules("a100"))
+    assert not any(s.few_waves for s in schedules("a100"))
 
 
 def test_rows_that_are_not_contiguous():
-    assert not any(s.prefetches for s in schedules(strides=" layout strided<[?, 3]>"))
+    assert not any(s.few_waves for s in schedules(strides=" layout strided<[?, 3]>"))
 
 
 def test_a_copy_forgets_it_where_other_blocks_run_at_once():
@@ -87,7 +87,13 @@ def test_a_kernel_that_asks_serves_no_group_that_reads_what_others_give(prefetch
         step[x, y] = around[x - 1, y] + around[x + 1, y]
         current = step
     tile = Tile(
-        "h200", shape="warp_tile", sizes=(120, 0), threads=(32, 4), vector=4, rows=4, prefetch_rows=prefetch_rows
+        "h200",
+        shape="warp_tile",
+        sizes=(120, 0),
+        threads=(32, 4),
+        vector=4,
+        rows=4,
+        more=f"prefetch_rows = {prefetch_rows}",
     )
     passes = [tile if isinstance(p, Tile) else p for p in standard_passes("h200", algorithm="none")]
     passes = [p for p in passes if p.name != "inline-stages"]

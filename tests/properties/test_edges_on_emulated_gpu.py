@@ -42,7 +42,7 @@ def test_edges(seed, monkeypatch, tmp_path):
     b[x, y] = hl.sqrt(a[x, y - 1] * a[x, y - 1] + a[x, y + 1]) if root else a[x, y - 1] + a[x, y + 1]
     tile = Tile(
         "h200", shape="warp_tile", sizes=(0, 0), threads=(32, warps), vector=vector, rows=rows,
-        exchange=choose.random() < 0.5, prefetch_rows=choose.choice([0, 1, 2]),
+        exchange=choose.random() < 0.5, more=f"prefetch_rows = {choose.choice([0, 1, 2])}",
     )  # fmt: skip
     schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
     try:
@@ -141,7 +141,7 @@ def test_no_vector_leaves_the_picture(element, dtype, vector, exterior, prefetch
         vector=vector,
         rows=4,
         exchange=False,
-        prefetch_rows=prefetch_rows,
+        more=f"prefetch_rows = {prefetch_rows}",
     )
     schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
     program, meaning = hl.Pipeline(b).compile("cpu", passes=schedule), hl.Pipeline(b).compile("reference")
@@ -187,7 +187,7 @@ def test_no_vector_leaves_pictures_of_small_elements(seed, monkeypatch, tmp_path
     b[x, y] = join(a[x, y - choose.choice([0, 2])], a[x, y + choose.choice([1, 3])])
     tile = Tile(
         "h200", shape="warp_tile", sizes=(0, 0), threads=(32, choose.choice([1, 2])), vector=vector,
-        rows=choose.choice([2, 4]), exchange=choose.random() < 0.3, prefetch_rows=choose.choice([0, 2]),
+        rows=choose.choice([2, 4]), exchange=choose.random() < 0.3, more=f"prefetch_rows = {choose.choice([0, 2])}",
     )  # fmt: skip
     schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
     try:
@@ -217,7 +217,7 @@ def test_no_line_is_asked_for_of_planes_that_are_not_there(planes, monkeypatch, 
     x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 3, "image")
     around, b = hl.BoundaryConditions.repeat_edge(image), hl.Func("b")
     b[x, y] = around[x - 1, y, 0] + around[x + 1, y + 1, 1] + around[x, y, 2]
-    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=4, rows=4, prefetch_rows=1)
+    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=4, rows=4, more="prefetch_rows = 1")
     schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
     program, meaning = hl.Pipeline(b).compile("cpu", passes=schedule), hl.Pipeline(b).compile("reference")
     for width, height in ((130, 18), (7, 1), (260, 9)):

@@ -83,7 +83,7 @@ def measure(task: Task) -> dict[str, Any]:
     """Measure one pipeline: rows of drawn schedule, predicted and measured microseconds per size.
 
     `compiled`, on request: the same of what the compiler makes of it for each size, as its user has it. Drawn
-    schedules prefetch no lines, which depends on the size.
+    schedules are for any number of waves, which depends on the size.
     """
     entry = _empty()
     seen: set[str] = set()
