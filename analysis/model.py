@@ -6,8 +6,9 @@ distinct reads. Nothing here refers back into a rewrite: passes decide on the mo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -15,13 +16,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from tilefuse.analysis.access import coordinates, indices_of, reads
 from tilefuse.analysis.bounds import flat_ops
 from tilefuse.analysis.dependence import depending
-from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, Span, is_staged
+from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, is_staged
 from tilefuse.analysis.index_values import with_values
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.points import Extents, needed_extents
 from tilefuse.analysis.row_sharing import row_instructions
 from tilefuse.analysis.strides import rows_are_contiguous
-from tilefuse.analysis.subwords import HALF_RATE, of_type, pair_slots, pairs_pay, subword_intervals
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import (
     BY_PLANES,
@@ -38,6 +38,8 @@ from tilefuse.dialects.img.ops import (
     YieldOp,
 )
 from tilefuse.dialects.img.types import element_bytes, storage_type
+
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +85,6 @@ class Node:
     shared_instructions: float = 0.0
     """Of these, what does not depend on the dimensions after x and y: a thread that computes all of them does it
     once."""
-    pair_instructions: float | None = None
-    """Thread instructions per point where two points share a register; None where they cannot, or had better not."""
     accesses: list[Access] = field(default_factory=list)
     hull: list[Access] = field(default_factory=list)
     """At most two accesses per way of reading a producer: the least and the greatest offsets. Footprints
@@ -132,6 +132,14 @@ class PipelineModel:
     node_of: dict[SSAValue, int] = field(default_factory=dict)
     _consumers: list[list[int]] = field(default_factory=list)
     _producers: list[list[int]] = field(default_factory=list)
+    _found: dict[Callable[[PipelineModel], Any], Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def once(self, find: Callable[[PipelineModel], _Found]) -> _Found:
+        """Return the result of a function of this model, computed at its first call: a fact for one execution model."""
+        if find not in self._found:
+            self._found[find] = find(self)
+        found: _Found = self._found[find]
+        return found
 
     def consumers(self, id: int) -> Sequence[int]:
         """Return the stages that read node `id`, in program order."""
@@ -198,7 +206,6 @@ def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> Pipeli
     extents = {} if extent is None else needed_extents(pipeline, extent)
     model = PipelineModel(pipeline.sym_name.data)
     boundary: dict[SSAValue, BoundaryKind | None] = {}
-    spans: dict[SSAValue, Span] = {}  # of functions of 8 and 16 bits
 
     def add(op: InputOp | Definition, funcs: Sequence[SSAValue]) -> Node:
         elements = [f.type.element for f in funcs]  # type: ignore[attr-defined]
@@ -216,10 +223,8 @@ def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> Pipeli
             needed=extents.get(funcs[0]),
         )
         model.add(node)
-        for f, type in zip(funcs, node.storage, strict=True):
+        for f in funcs:
             model.node_of[f] = node.id
-            if (span := of_type(type)) is not None:
-                spans[f] = span
         return node
 
     for op in flat_ops(pipeline):
@@ -232,15 +237,10 @@ def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> Pipeli
             case BoundaryOp():
                 model.node_of[op.func] = model.node_of[op.source]
                 boundary[op.func] = _kind_over(boundary.get(op.source), op.kind.data)
-                if (span := spans.get(op.source)) is not None:
-                    type = storage_type(op.func.type.element)
-                    spans[op.func] = span if op.exterior is None else of_type(type) or span
             case GroupOp():
                 for result, value in zip(op.funcs, op.yield_op.values, strict=True):
                     model.node_of[result] = model.node_of[value]
                     model.nodes[model.node_of[value]].is_yielded = True
-                    if value in spans:
-                        spans[result] = spans[value]
             case UpdateOp():
                 add(op, op.funcs)
                 # what an update reads is computed by kernels of its own, or by each of its steps
@@ -250,7 +250,6 @@ def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> Pipeli
             case StageOp():
                 node = add(op, op.funcs)
                 _read_body(op, node, model, boundary)
-                _read_pairs(op, node, spans)
     _mark_outputs(model, pipeline)
     return model
 
@@ -317,32 +316,3 @@ def _read_body(op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSA
         of_indices = tuple(i.offset if isinstance(i, Index) else 0 for i in access.indices)
         offsets.setdefault(access.producer, []).append(of_indices)
     node.offsets = {producer: tuple(found) for producer, found in offsets.items()}
-
-
-def _read_pairs(op: StageOp, node: Node, spans: dict[SSAValue, Span]) -> None:
-    """Record whether a stage can be computed two points to a register, and the cost of such a pair."""
-
-    def read(inner: Operation) -> Span | None:
-        return spans.get(inner.source) if isinstance(inner, ReadOp) else None
-
-    block = op.body.block
-    if any(f not in spans for f in op.funcs) or (found := subword_intervals(block, read)) is None:
-        return
-    last = block.last_op
-    assert isinstance(last, YieldOp)
-    spans.update({f: found[v] for f, v in zip(op.funcs, last.values, strict=True) if v in found})
-    if pairs_pay(block, found):
-        costs = (
-            pair_slots(o, found) for o in block.ops if o.results and o.results[0] in found and not isinstance(o, ReadOp)
-        )
-        node.pair_instructions = (sum(costs) + HALF_RATE * _joined_rows(node)) / 2
-
-
-def _joined_rows(node: Node) -> int:
-    """Count the producer rows that are read at odd column offsets, where pairs of points must be reassembled."""
-    rows = set()
-    for a in node.accesses:
-        x = a.indices[0] if a.indices else None
-        if isinstance(x, Index) and x.offset % 2:
-            rows.add((a.producer, a.source, a.indices[1:]))
-    return len(rows)

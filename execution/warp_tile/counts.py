@@ -14,7 +14,6 @@ from tilefuse.analysis.calibration import Calibration
 from tilefuse.analysis.index import GeneralIndex, Index
 from tilefuse.analysis.model import Access, PipelineModel
 from tilefuse.analysis.points import Extents
-from tilefuse.analysis.subwords import best_pair_stride, gain_beside, gain_in_memory
 from tilefuse.execution.across import ACROSS_LOAD, is_across
 from tilefuse.execution.warp_tile.footprints import WORD_BYTES, Footprint
 from tilefuse.execution.warp_tile.layout import (
@@ -22,6 +21,8 @@ from tilefuse.execution.warp_tile.layout import (
     exchange_bytes,
     stored_at_once,
 )
+from tilefuse.execution.warp_tile.pair_costs import pair_instructions
+from tilefuse.execution.warp_tile.subwords import best_pair_stride, gain_beside, gain_in_memory
 
 HIDDEN_GATHERED_LOADS = 16
 """Loads for a point of a stage in x and y, each of a place of its own, that hide behind others. Each further one takes
@@ -178,6 +179,7 @@ def _count_stages(
 ) -> None:
     v = layout.vector
     kinds: set[object] = set()
+    in_pairs = pair_instructions(model)
     for id in members:
         node, footprint = model.nodes[id], layout.stages[id]
         deep, beyond = footprint.deep, footprint.rows(0)
@@ -191,8 +193,8 @@ def _count_stages(
                     across += is_across(a)
         found.loads |= unstaged > 0
         many = v * max(deep * across, deep * unstaged - HIDDEN_GATHERED_LOADS)
-        if footprint.paired and node.pair_instructions is not None:
-            per_column = deep * node.pair_instructions
+        if footprint.paired and id in in_pairs:
+            per_column = deep * in_pairs[id]
         else:
             per_column = deep * node.instructions - (deep - 1) * node.shared_instructions
         mine = LinearInRows()

@@ -25,6 +25,7 @@ from tilefuse.dialects.warp.memory import can_load_pieces
 from tilefuse.execution.warp_tile.attribute import WarpSchedule
 from tilefuse.execution.warp_tile.footprints import WORD_BYTES, Footprint, Footprints, footprints
 from tilefuse.execution.warp_tile.legality import check_warp_group
+from tilefuse.execution.warp_tile.pair_costs import pair_instructions
 from tilefuse.lowering.emit import Emitter, Num
 
 LANES = 32
@@ -247,14 +248,15 @@ def _pair(
     vector: int,
 ) -> None:
     """Pair the points that `pack-subwords` will compute together: see there."""
-    if all(model.nodes[id].pair_instructions is None for id in members):
+    in_pairs = pair_instructions(model)
+    if in_pairs.keys().isdisjoint(members):
         return
     # the hull has every function that is read, as it is read, in fewer accesses
     accesses = {id: model.nodes[id].hull for id in members}
     masked = {a.producer for id in members for a in accesses[id] if a.boundary and a.producer in stages}
     for id in members:
         node = model.nodes[id]
-        if node.pair_instructions is None or id in masked:
+        if id not in in_pairs or id in masked:
             continue
         near = [stages.get(a.producer) or sources.get((a.producer, a.source)) for a in accesses[id]]
         smallest = min(node.element_bytes + tuple(model.nodes[a.producer].element_bytes[0] for a in accesses[id]))

@@ -1,6 +1,6 @@
 """`pack-subwords`: compute tiles of 8 and 16 bits two points per register (level 4).
 
-A `warp.map` whose values all fit half a register (`analysis/subwords.py`) computes in i16, exactly; sums that
+A `warp.map` whose values all fit half a register (`subwords.py`) computes in i16, exactly; sums that
 cannot wrap say so (`overflow<nuw>`). Its tiles, and the loaded ones that it reads, get the layout `packed = 2`:
 of neighbouring columns (`pair_stride = 1`), or for all of a function of columns half of a lane's apart, where these
 take fewer permutations and shuffles.
@@ -27,7 +27,13 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from tilefuse.analysis.index import Span
-from tilefuse.analysis.subwords import (
+from tilefuse.dialects.img.ops import DivOp, ModOp
+from tilefuse.dialects.img.types import element_bytes
+from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, WarpYieldOp
+from tilefuse.dialects.warp.layout import Layout, TileType
+from tilefuse.execution.warp_tile.pairs import NO_WRAP
+from tilefuse.execution.warp_tile.schedule import layout_of, reads_of, unwidened
+from tilefuse.execution.warp_tile.subwords import (
     HALF,
     best_pair_stride,
     constant_of,
@@ -37,12 +43,6 @@ from tilefuse.analysis.subwords import (
     pairs_pay,
     subword_intervals,
 )
-from tilefuse.dialects.img.ops import DivOp, ModOp
-from tilefuse.dialects.img.types import element_bytes
-from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, WarpYieldOp
-from tilefuse.dialects.warp.layout import Layout, TileType
-from tilefuse.execution.warp_tile.pairs import NO_WRAP
-from tilefuse.execution.warp_tile.schedule import layout_of, reads_of, unwidened
 
 _RING = {arith.AddiOp: arith.AddiOp, arith.SubiOp: arith.SubiOp, arith.MuliOp: arith.MuliOp}
 _SAME = {

@@ -24,8 +24,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from tilefuse.analysis.subwords import constant_of
 from tilefuse.dialects.warp import AtOp, WarpYieldOp
+from tilefuse.execution.warp_tile.subwords import constant_of
 from tilefuse.lowering.emit import Emitter
 
 PAIR = VectorType(i16, [2])

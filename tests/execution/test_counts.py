@@ -15,7 +15,6 @@ from xdsl.ir import BlockArgument
 
 from tilefuse.analysis.machine import machine
 from tilefuse.analysis.model import extract
-from tilefuse.analysis.subwords import best_pair_stride
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp
 from tilefuse.dialects.img.types import element_bytes
@@ -27,6 +26,7 @@ from tilefuse.execution.warp_tile import pack_subwords
 from tilefuse.execution.warp_tile.counts import LinearInRows, count
 from tilefuse.execution.warp_tile.layout import group_layout
 from tilefuse.execution.warp_tile.schedule import layout_of
+from tilefuse.execution.warp_tile.subwords import best_pair_stride
 from tilefuse.passes.pipeline import lowering_passes, run_passes
 from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.tile import Tile

@@ -1,7 +1,10 @@
 """Nothing outside the folder of an execution model names it: passes and the runtime go through the registry."""
 
 import ast
+import re
 from pathlib import Path
+
+import pytest
 
 from tilefuse.execution.registry import models
 from tilefuse.execution.rows import MODELS
@@ -64,3 +67,33 @@ def test_predict_alone_makes_a_time_of_features():
 def test_models_have_the_names_of_their_rows_and_folders():
     assert [m.name for m in models()] == list(MODELS)
     assert all((ROOT / "execution" / name / "model.py").exists() for name in MODELS)
+
+
+OPTIMISATIONS = {
+    # Prefetched cache lines: operations like any other outside of the folder, which passes and printers know by class.
+    r"prefetch(?!er)": {
+        "dialects/warp/__init__.py", "dialects/warp/prefetch.py", "dialects/memref.py", "dialects/memref_prefetch.py",
+        "lowering/printers/c_family.py", "lowering/printers/c.py", "lowering/printers/cuda.py",
+        "lowering/printers/memory.py", "passes/chain_kernels.py",
+        "lowering/symbols.py",  # roles of functions
+        "frontend/schedule.py",  # Func.prefetch of Halide
+        "execution/block_tile/emission.py", "execution/block_tile/placement.py", "execution/block_tile/plan.py",
+    },
+    # Two points in a register: in the layout of a tile.
+    r"subword|pair_stride|pair_cost|pair_instruction": {
+        "dialects/warp/layout.py", "dialects/warp/ops.py", "execution/rows.py",
+    },
+    r"vector_root": set(),
+    r"x_edge": {"dialects/warp/memory.py"},
+}  # fmt: skip
+"""Optimisations of warp tiles by what names them, each with the files outside of the folder that may name it."""
+
+
+@pytest.mark.parametrize("word", OPTIMISATIONS)
+def test_an_optimisation_of_warp_tiles_is_invisible_elsewhere(word):
+    found = set()
+    for path in (path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        if not name.startswith("execution/warp_tile/") and re.search(word, path.read_text(), re.IGNORECASE):
+            found.add(name)
+    assert found == OPTIMISATIONS[word]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tilefuse.analysis.subwords import best_pair_stride, gain_beside, gain_in_memory
+from tilefuse.execution.warp_tile.subwords import best_pair_stride, gain_beside, gain_in_memory
 
 
 @pytest.mark.parametrize(
