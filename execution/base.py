@@ -149,6 +149,20 @@ class ExecutionModel(ABC):
         that `group-updates` need not store them."""
         return False
 
+    def updates_to_fuse(self, update: UpdateOp, *, warps: bool) -> Sequence[UpdateOp]:
+        """Return the updates that one kernel should take, this one first, each of the functions of the one before it.
+
+        For `group-updates`; `warps`: whether the machine has warps.
+        """
+        return [update]
+
+    def fuses_reader(self, update: UpdateOp, stage: StageOp, *, warps: bool, several: bool) -> bool:
+        """Whether its kernel can store a stage that reads an update's results, at each point or its transpose.
+
+        Asked of updates with dimensions that are no pure coordinates. `several`: whether the kernel takes several.
+        """
+        return False
+
     def why_not_fused(self, beside: Sequence[str], *, steps: bool) -> str | None:
         """Explain in one sentence why stages of these names cannot be fused with the update; None if they can.
 

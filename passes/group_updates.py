@@ -39,9 +39,7 @@ from xdsl.passes import ModulePass
 
 from tilefuse.analysis.access import reads
 from tilefuse.analysis.instructions import instruction_cost
-from tilefuse.analysis.line_updates import chain_of, why_not_along_lines
 from tilefuse.analysis.machine import check_target, machine
-from tilefuse.analysis.recurrence import Recurrence, has_all_points, recurrence, transposes_lines
 from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import Definition, GroupOp, PipelineOp, StageOp, UpdateOp, YieldOp, prints
@@ -73,12 +71,10 @@ class GroupUpdates(ModulePass):
                 if isinstance(update.parent_op(), PipelineOp):
                     self._form_group(self._together(update))
 
-    def _together(self, update: UpdateOp) -> list[UpdateOp]:
-        """Return the update, and on CPUs the updates behind it that go along the same lines."""
-        chain = [update] if machine(self.target).is_gpu else chain_of(update)
-        while len(chain) > 1 and why_not_along_lines(chain) is not None:
-            chain.pop()
-        return chain
+    def _together(self, update: UpdateOp) -> Sequence[UpdateOp]:
+        """Return the update, and the updates behind it that a kernel takes with it."""
+        warps = machine(self.target).is_gpu
+        return max((model.updates_to_fuse(update, warps=warps) for model in models()), key=len)
 
     def _form_group(self, updates: Sequence[UpdateOp]) -> None:
         update, several = updates[-1], len(updates) > 1
@@ -135,10 +131,9 @@ class GroupUpdates(ModulePass):
             return None
         if len(update.pure) == update.rank:
             return stage if permutations == {tuple(range(update.rank))} and self._has_few_steps(update) else None
-        if not machine(self.target).is_gpu and not several:
-            return stage if transposes_lines(stage, update) else None
-        found = recurrence(UpdateFacts(update))
-        return stage if isinstance(found, Recurrence) and has_all_points(found, update) else None
+        warps = machine(self.target).is_gpu
+        finished = any(model.fuses_reader(update, stage, warps=warps, several=several) for model in models())
+        return stage if finished else None
 
     def _has_few_steps(self, update: UpdateOp) -> bool:
         if not machine(self.target).is_gpu:

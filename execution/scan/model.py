@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tilefuse.analysis.machine import Machine
     from tilefuse.analysis.model import PipelineModel
     from tilefuse.analysis.recurrence import Recurrence
-    from tilefuse.dialects.img.ops import GroupOp
+    from tilefuse.dialects.img.ops import GroupOp, StageOp
     from tilefuse.execution.candidate import Candidate, SearchOptions
     from tilefuse.execution.facts import GroupFacts
     from tilefuse.lowering.workspaces import Workspace
@@ -79,8 +79,8 @@ class Scan(ExecutionModel):
     fuses_updates = True
 
     def legal(self, facts: GroupFacts) -> str | None:
-        from tilefuse.analysis.line_updates import why_not_along_lines
         from tilefuse.analysis.recurrence import has_all_points, recurrence
+        from tilefuse.execution.scan.line_updates import why_not_along_lines
 
         found = recurrence(facts.update)
         if isinstance(found, str):
@@ -92,6 +92,23 @@ class Scan(ExecutionModel):
         if facts.fused_nodes and not has_all_points(found, facts.update.update):
             return "a stage stands behind it, and its lines, which are pure coordinates then, do not have all points"
         return None
+
+    def updates_to_fuse(self, update: UpdateOp, *, warps: bool) -> Sequence[UpdateOp]:
+        from tilefuse.execution.scan.line_updates import chain_of, why_not_along_lines
+
+        chain = [update] if warps else chain_of(update)
+        while len(chain) > 1 and why_not_along_lines(chain) is not None:
+            chain.pop()
+        return chain
+
+    def fuses_reader(self, update: UpdateOp, stage: StageOp, *, warps: bool, several: bool) -> bool:
+        from tilefuse.analysis.recurrence import Recurrence, has_all_points, recurrence, transposes_lines
+        from tilefuse.analysis.updates import UpdateFacts
+
+        if not warps and not several:
+            return transposes_lines(stage, update)
+        found = recurrence(UpdateFacts(update))
+        return isinstance(found, Recurrence) and has_all_points(found, update)
 
     def candidates(self, facts: GroupFacts, machine: Machine, options: SearchOptions) -> Iterator[Candidate]:
         from tilefuse.analysis.recurrence import recurrence

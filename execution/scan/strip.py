@@ -21,13 +21,13 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.index_sums import IndexSum
-from tilefuse.analysis.line_updates import places_along, run_of_places
 from tilefuse.analysis.recurrence import Recurrence, recurrence
 from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.img.ops import GroupOp, UpdateOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.execution.scan.attribute import ScanSchedule
 from tilefuse.execution.scan.emission import ScanKernel
+from tilefuse.execution.scan.line_updates import places_along, run_of_places
 from tilefuse.execution.scan.transposed import TransposedScan
 from tilefuse.lowering.buffers import KernelBuffer
 from tilefuse.lowering.emit import Emitter, Num

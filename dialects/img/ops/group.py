@@ -77,7 +77,7 @@ class GroupOp(IRDLOperation):
 
     Several updates may stand there, each of what the one before it gives, which nothing else reads: a filter that goes
     down all columns, and up again. The last of them is the group's update, and all go along its lines
-    (`analysis/line_updates.py`).
+    (`execution/scan/line_updates.py`).
 
     Before all that may stand the stages that each step of the update computes for itself, which is a point of its
     domain (Halide's `compute_at` at a reduction variable). The last one of them gives the terms: it has the update's
