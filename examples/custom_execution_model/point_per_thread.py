@@ -56,13 +56,12 @@ class PointPerThread(TiledModel):
         return None if total <= MOST_WRITTEN_OUT else f"a thread would compute {total:.0f} operations for one point"
 
     def candidates(self, facts: GroupFacts, machine: Machine, options: SearchOptions) -> Iterator[Candidate]:
-        if not machine.is_gpu or not facts.rank or self.legal(facts) is not None:
+        if not machine.is_gpu or self.legal(facts) is not None:
             return
-        steps = alignment(facts.follow, facts.rank)
         places = {id: Placement(Level.Thread, Memory.Register) for id in facts.members if id != facts.output}
         for block in BLOCKS:
             tile, threads = shared_out(facts, block)
-            if any(t % step for t, step in zip(tile, steps, strict=True)):
+            if any(t % step for t, step in zip(tile, alignment(facts.follow, facts.rank), strict=True)):
                 continue
             features = self._features(facts, math.prod(-(-n // t) for n, t in zip(facts.box, tile, strict=True)))
             yield Candidate(self.name, tile, threads, 1, places, features, predict(features, machine))
@@ -71,8 +70,8 @@ class PointPerThread(TiledModel):
         nodes, points = facts.model.nodes, math.prod(facts.box)
         outside = {a.producer for id in facts.members for a in nodes[id].accesses} - {*facts.members}
         bytes = sum(nodes[id].bytes for id in (*outside, facts.output))
-        each = sum(n * (nodes[id].instructions + PER_LOAD * len(nodes[id].accesses))
-                   for id, n in evaluations(facts).items())  # fmt: skip
+        times = evaluations(facts).items()
+        each = sum(n * (nodes[id].instructions + PER_LOAD * len(nodes[id].accesses)) for id, n in times)
         return Roofline(blocks=blocks, bytes=float(points * bytes), instructions=points * (each + PER_LOAD))
 
     def place(self, group: GroupOp, model: PipelineModel) -> Mapping[StageOp, PlaceAttr]:

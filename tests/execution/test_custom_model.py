@@ -40,6 +40,10 @@ def announced(monkeypatch, tmp_path):
     sys.modules.pop("point_per_thread", None)
 
 
+def test_it_is_small():
+    assert len((FOLDER / "point_per_thread.py").read_text().splitlines()) < 150
+
+
 def test_it_is_unknown_without_its_entry_point():
     with pytest.raises(registry.UnknownModel, match=r"there are warp_tile, block_tile, .*in_order$"):
         registry.model_named("point_per_thread")
