@@ -6,7 +6,7 @@ distinct reads. Nothing here refers back into a rewrite: passes decide on the mo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -160,6 +160,16 @@ class PipelineModel:
         self._producers[id] = sorted(producers)
         for producer in producers:
             self._consumers[producer].append(id)
+
+    def needed(self, ids: Iterable[int], members: Collection[int]) -> set[int]:
+        """The nodes `ids`, and the members that these need, transitively."""
+        found, waiting = set[int](), list(ids)
+        while waiting:
+            id = waiting.pop()
+            if id not in found:
+                found.add(id)
+                waiting += [p for p in self._producers[id] if p in members]
+        return found
 
     def stored(self, members: Collection[int]) -> list[int]:
         """Return the members that a kernel of these members stores, in program order: outputs, and functions read

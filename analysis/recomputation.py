@@ -23,6 +23,7 @@ from xdsl.ir.affine import (
 )
 
 from tilefuse.analysis.access import ReadSite, defining_op, read_sites, reads
+from tilefuse.analysis.dependence import operations_behind
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.points import needed_extents, nominal_domain
@@ -120,15 +121,8 @@ def _beside_plane(index: AffineExpr, dimension: int) -> AffineExpr | None:
 
 def _follows_data(index: SSAValue) -> bool:
     """Whether an index depends on a value that is read."""
-    todo, seen = [index], set[SSAValue]()
-    while todo:
-        value = todo.pop()
-        if value not in seen and isinstance(value.owner, Operation):
-            if isinstance(value.owner, ReadOp):
-                return True
-            seen.add(value)
-            todo += value.owner.operands
-    return False
+    body = index.owner.parent if isinstance(index.owner, Operation) else None
+    return any(isinstance(op, ReadOp) for op in operations_behind([index], body))
 
 
 class Recomputation:

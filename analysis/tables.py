@@ -25,11 +25,4 @@ def looked_up(model: PipelineModel, members: Collection[int]) -> dict[int, int]:
 
 def of_tables(model: PipelineModel, members: Collection[int]) -> set[int]:
     """Find the tables of a group and the stages that only they need, which may be computed at points no call needs."""
-    found: set[int] = set()
-    waiting = list(looked_up(model, members))
-    while waiting:
-        id = waiting.pop()
-        if id not in found:
-            found.add(id)
-            waiting += [p for p in model.producers(id) if p in members]
-    return found
+    return model.needed(looked_up(model, members), members)

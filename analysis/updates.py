@@ -11,9 +11,10 @@ from functools import cached_property
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, Signedness
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from tilefuse.analysis.access import accesses, coordinates
+from tilefuse.analysis.dependence import behind
 from tilefuse.analysis.first_best import FirstBest, first_best
 from tilefuse.analysis.folding import as_signed
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, classify
@@ -137,15 +138,7 @@ class UpdateFacts:
     @cached_property
     def _behind_written(self) -> set[SSAValue]:
         """Return the coordinates that computed indices of the write depend on."""
-        found: set[SSAValue] = set()
-        todo = list(self.update.write_op.indices)
-        while todo:
-            value = todo.pop()
-            if value not in found:
-                found.add(value)
-                if isinstance(value.owner, Operation) and value.owner.parent_op() is self.update:
-                    todo += value.owner.operands
-        return found
+        return set(behind(self.update.write_op.indices, self.update.body.block))
 
     def _reads_along(self, coordinate: SSAValue) -> bool:
         """Whether the update reads itself at another place, along a coordinate, than the point that it then writes."""

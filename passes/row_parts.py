@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from tilefuse.analysis.dependence import operations_behind
 from tilefuse.dialects.constants import integer_constant
 
 PART_COLUMNS = 1024
@@ -50,15 +51,10 @@ def places(
     access: memref.StoreOp | memref.LoadOp, loop: scf.ForOp, leave: Collection[int] = ()
 ) -> list[Operation] | None:
     """Return the operations in the loop that compute an access's indices, but indices `leave`; None if any loads."""
-    found: set[Operation] = set()
-    rest = [index for number, index in enumerate(access.indices) if number not in leave]
-    while rest:
-        op = rest.pop().owner
-        if isinstance(op, Operation) and op.parent is loop.body.block and op not in found:
-            if isinstance(op, memref.LoadOp):
-                return None
-            found.add(op)
-            rest += op.operands
+    left = [index for number, index in enumerate(access.indices) if number not in leave]
+    found = set(operations_behind(left, loop.body.block))
+    if any(isinstance(op, memref.LoadOp) for op in found):
+        return None
     return [op for op in loop.body.block.ops if op in found]
 
 

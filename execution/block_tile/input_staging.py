@@ -8,7 +8,6 @@ lowering) treats it like any other:
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from fractions import Fraction
 
 from xdsl.ir import SSAValue
@@ -29,7 +28,7 @@ def stageable(model: PipelineModel, group: GroupOp) -> list[SSAValue]:
     """
     ids = {model.node_of[s.funcs[0]] for s in group.tiled}
     output = model.node_of[group.anchor.funcs[0]]
-    follow, chain = follow_chain(model, ids, output), _needed(model, ids, output)
+    follow, chain = follow_chain(model, ids, output), model.needed([output], ids)
     of_chain = {access.source for id in chain for access in model.nodes[id].accesses}
     ways: dict[SSAValue, set[tuple[Follow, ...]]] = {}
     places: dict[SSAValue, int] = {}
@@ -51,16 +50,6 @@ def stageable(model: PipelineModel, group: GroupOp) -> list[SSAValue]:
             places[access.source] = places.get(access.source, 0) + 1
     alike = (s for s, way in ways.items() if places[s] > 1 and len(way) == 1 and way != {()})
     return [s for s in alike if s in of_chain]
-
-
-def _needed(model: PipelineModel, members: Collection[int], output: int) -> set[int]:
-    """Return a member and the members that it needs, transitively."""
-    found, waiting = {output}, [output]
-    while waiting:
-        more = {p for p in model.producers(waiting.pop()) if p in members} - found
-        found |= more
-        waiting += more
-    return found
 
 
 def stage_input(group: GroupOp, source: SSAValue) -> StageOp:

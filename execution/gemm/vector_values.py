@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from tilefuse.analysis.access import behind_boundaries, coordinates
-from tilefuse.analysis.dependence import depending
+from tilefuse.analysis.dependence import depending, operations_behind
 from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.dialects.img.elements import FLOATS
 from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
@@ -132,15 +132,7 @@ def _numbers_taken(value: SSAValue) -> int:
 
 def taken(value: SSAValue) -> list[Operation]:
     """Return the operations on which a value of the body depends, its own first."""
-    found: dict[Operation, None] = {}
-    waiting = [value]
-    body = value.owner.parent_block() if isinstance(value.owner, Operation) else None
-    while waiting:
-        op = waiting.pop().owner
-        if isinstance(op, Operation) and op.parent_block() is body and op not in found:
-            found[op] = None
-            waiting += op.operands
-    return list(found)
+    return operations_behind([value], value.owner.parent if isinstance(value.owner, Operation) else None)
 
 
 def contiguous_reads(update: UpdateOp, x: SSAValue, *, edges: bool = False) -> list[ReadOp]:
