@@ -46,6 +46,13 @@ class Machine:
     clock_ghz: float = 3.0
     """Of a CPU."""
 
+    def microseconds(self, *, instructions: float, bytes: float = 0.0, kernels: int = 0) -> float:
+        """Estimate the time of work that no kernel has been chosen for: instructions, then memory, then launches.
+
+        Of a kernel's schedule `predict` makes the time.
+        """
+        return instructions / self.instructions_per_us + bytes / self.bytes_per_us + kernels * self.launch_us
+
     def keeps(self, bytes: float) -> bool:
         """Whether this many bytes stay in the last-level cache of a CPU from one call to the next."""
         return not self.last_cache_bytes or bytes <= STAYS_SHARE * self.last_cache_bytes

@@ -221,9 +221,8 @@ class Recomputation:
         theirs = sum(self.evaluations(site) for site in sites)
         bytes = sum(element_bytes(f.type.element) for f in stage.funcs if isinstance(f.type, FuncType))
         read = INPUT_READ if _is_read_as_its_source(stage, sites) else STORED_READ
-        saved = (theirs - mine) * self._cost[stage, len(sites) > 1] / on.instructions_per_us
-        spent = theirs * read / on.instructions_per_us + 2 * mine * bytes / on.bytes_per_us + on.launch_us
-        return saved > spent
+        saved = on.microseconds(instructions=(theirs - mine) * self._cost[stage, len(sites) > 1])
+        return saved > on.microseconds(instructions=theirs * read, bytes=2 * mine * bytes, kernels=1)
 
     def evaluations(self, site: ReadSite, *, together: bool = False) -> int:
         """Count how often a reader that alone needs an expression evaluates it.

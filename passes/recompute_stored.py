@@ -123,5 +123,5 @@ class _Change:
         moved = (self.kernels + self.unstored + 2 * (self.joins and not machine.is_gpu)) * self.points * self.node.bytes
         bytes = moved - (self.kernels - self.removes_kernel) * inputs
         assert isinstance(self.node.op, StageOp)
-        saved = bytes / machine.bytes_per_us + self.removes_kernel * machine.launch_us
-        return saved - self.evaluations * costs.cost(self.node.op) / machine.instructions_per_us
+        instructions = -self.evaluations * costs.cost(self.node.op)
+        return machine.microseconds(instructions=instructions, bytes=bytes, kernels=self.removes_kernel)

@@ -64,6 +64,21 @@ def test_predict_alone_makes_a_time_of_features():
     ]
 
 
+MAY_COUNT_TIME = {
+    "analysis/machine.py": "the rates; and the time of stages before there are kernels",
+    "execution/features.py": "predict, and the roofline that features of all models begin with",
+}
+"""Files outside of the models' folders that divide by a machine's rates, each with its reason."""
+
+
+def test_nothing_outside_of_features_divides_by_rates():
+    rate = re.compile(r"\.(bytes|instructions)_per_us")
+    paths = (path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+    names = [p.relative_to(ROOT).as_posix() for p in paths if rate.search(p.read_text())]
+    outside = [n for n in names if n.count("/") < 2 or not n.startswith("execution/")]
+    assert [n for n in sorted(outside) if not n.startswith("tools/calibration/")] == sorted(MAY_COUNT_TIME)
+
+
 def test_models_have_the_names_of_their_rows_and_folders():
     assert [m.name for m in models()] == list(MODELS)
     assert all((ROOT / "execution" / name / "model.py").exists() for name in MODELS)
