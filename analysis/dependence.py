@@ -31,6 +31,6 @@ def behind(values: Iterable[SSAValue], body: Block | None) -> list[SSAValue]:
 
 
 def operations_behind(values: Iterable[SSAValue], body: Block | None) -> list[Operation]:
-    """Return the operations of a body that compute values, each operation before those of its operands."""
+    """Return the operations of a body that compute values, each before the operations of its operands."""
     owners = (value.owner for value in behind(values, body))
     return list(dict.fromkeys(op for op in owners if isinstance(op, Operation) and op.parent is body))

@@ -47,7 +47,7 @@ class Machine:
     """Of a CPU."""
 
     def microseconds(self, *, instructions: float, bytes: float = 0.0, kernels: int = 0) -> float:
-        """Estimate the time of work that no kernel has been chosen for: instructions, then memory, then launches.
+        """Estimate the time of work that is in no kernel yet: of instructions, then memory, then launches.
 
         Of a kernel's schedule `predict` makes the time.
         """
