@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from tilefuse.analysis.index import AnyIndex, classify
-from tilefuse.dialects.img.ops import BoundaryOp, Definition, GroupOp, InputOp, ReadOp, StageOp
+from tilefuse.dialects.img.ops import BoundaryOp, Definition, GroupOp, InputOp, ReadOp, StageOp, UpdateOp, WriteOp
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,26 @@ def reads(op: Definition) -> Iterator[ReadOp]:
             yield inner
         elif inner.regions:
             yield from (nested for nested in inner.walk() if isinstance(nested, ReadOp))
+
+
+def own_reads(op: Definition) -> list[ReadOp]:
+    """Return the reads of an update of the functions that it updates; a stage has none."""
+    return [read for read in reads(op) if read.source in op.currents] if isinstance(op, UpdateOp) else []
+
+
+def outer_reads(op: Definition) -> list[ReadOp]:
+    """Return the reads of a body of functions that are complete before it runs: all but `own_reads`."""
+    return [read for read in reads(op) if not (isinstance(op, UpdateOp) and read.source in op.currents)]
+
+
+def touching(update: UpdateOp) -> list[ReadOp | WriteOp]:
+    """Return the write of an update, and its reads of the functions that it updates."""
+    return [update.write_op, *own_reads(update)]
+
+
+def functions_read(op: Definition) -> list[SSAValue]:
+    """Return the functions that a stage or update takes values of, boundaries included; an update's old ones first."""
+    return [*(op.old_funcs if isinstance(op, UpdateOp) else ()), *(read.source for read in outer_reads(op))]
 
 
 def indices_of(read: ReadOp, of: dict[SSAValue, int]) -> tuple[AnyIndex, ...]:

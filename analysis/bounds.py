@@ -12,7 +12,7 @@ from typing import cast
 
 from xdsl.ir import Operation, SSAValue
 
-from tilefuse.analysis.access import accesses, function_name, reads
+from tilefuse.analysis.access import accesses, function_name, outer_reads, own_reads
 from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.index import GeneralIndex, Index, Span, expr_span
 from tilefuse.analysis.scalars import boundary_box, domain_spans
@@ -117,9 +117,9 @@ def updated_spans(op: UpdateOp, region: Spans, coordinates: Mapping[SSAValue, An
         at = [[op.write_op.indices[d] for d in e.used_dims()] for e in op.write_op.map.data.results]
         moved = [not follow.isdisjoint(indices) for indices in at]
         return union(region, [r if m else t for r, t, m in zip(region, touched, moved, strict=True)])
-    own: list[ReadOp | WriteOp] = [read for read in reads(op) if read.source in op.currents]
-    for touching in (*own, op.write_op):
-        region = union(region, touched_spans(touching, op, coordinates, sizes))
+    own: list[ReadOp | WriteOp] = [*own_reads(op)]
+    for touch in (*own, op.write_op):
+        region = union(region, touched_spans(touch, op, coordinates, sizes))
     return region
 
 
@@ -202,9 +202,8 @@ def required_spans(pipeline: PipelineOp, outputs: Mapping[str, Spans], sizes: Si
                         need(old, updated_spans(op, region, coordinates, sizes))
                 if coordinates is None:
                     continue
-                for read in reads(op):
-                    if isinstance(op, StageOp) or read.source not in op.currents:
-                        need(read.source, touched_spans(read, op, coordinates, sizes))
+                for read in outer_reads(op):
+                    need(read.source, touched_spans(read, op, coordinates, sizes))
     return needed
 
 

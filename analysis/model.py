@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tilefuse.analysis.access import coordinates, indices_of, reads
+from tilefuse.analysis.access import coordinates, functions_read, indices_of
 from tilefuse.analysis.bounds import flat_ops
 from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, is_staged
@@ -254,7 +254,7 @@ def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> Pipeli
             case UpdateOp():
                 add(op, op.funcs)
                 # what an update reads is computed by kernels of its own, or by each of its steps
-                for func in (*op.old_funcs, *(read.source for read in reads(op) if read.source not in op.currents)):
+                for func in functions_read(op):
                     if not (isinstance(group := op.parent_op(), GroupOp) and func.owner in group.steps):
                         model.nodes[model.node_of[func]].is_output = True
             case StageOp():

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from tilefuse.analysis.access import reads
+from tilefuse.analysis.access import own_reads, reads
 from tilefuse.analysis.index_sums import IndexSum, index_sum
 from tilefuse.analysis.updates import Axis, UpdateFacts
 from tilefuse.dialects.img.ops import PrintOp, ReadOp, StageOp, UpdateOp
@@ -76,7 +76,7 @@ def recurrence(facts: UpdateFacts) -> Recurrence | str:
         if axis is not Axis.Scan:
             lines.append(Line(c, write.positions.index(c), axis is Axis.Pure))
     back = {}
-    for read in (r for r in reads(update) if r.source in update.currents):
+    for read in own_reads(update):
         there = [index_sum(update, x, list(read.indices)) for x in read.map.data.results]
         steps = _steps_back(there, written, dim, along)
         if steps is None:

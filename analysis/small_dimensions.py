@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
-from tilefuse.analysis.access import defining_op, reads
+from tilefuse.analysis.access import defining_op, functions_read, reads
 from tilefuse.analysis.bounds import flat_ops
 from tilefuse.analysis.index import Span, expr_span
 from tilefuse.analysis.regions import SMALL_DIMENSION, is_small
@@ -106,7 +106,7 @@ def _needed(pipeline: PipelineOp) -> dict[InputOp | Definition, list[Span]]:
                 for read in reads(op):
                     need(read.source, _touched(read, coordinates))
             case UpdateOp():
-                for function in (*op.old_funcs, *(read.source for read in reads(op) if read.source not in op.currents)):
+                for function in functions_read(op):
                     need(function, [_ANYWHERE] * _rank(function))
     return needed
 

@@ -11,7 +11,7 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from tilefuse.analysis.access import behind_boundaries, coordinates, indices_of
+from tilefuse.analysis.access import behind_boundaries, coordinates, indices_of, outer_reads
 from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.index import Index
 from tilefuse.analysis.strides import rows_are_contiguous
@@ -345,8 +345,8 @@ def wide_reads(op: UpdateOp, along: SSAValue) -> list[ReadOp]:
     """Return the reads whose neighbours along a coordinate are contiguous in memory, with no boundary between."""
     of = coordinates(op)
     found = []
-    for read in op.body.block.ops:
-        if not isinstance(read, ReadOp) or read.source in op.currents or not read.map.data.results:
+    for read in outer_reads(op):
+        if not read.map.data.results:
             continue
         base, boundaries = behind_boundaries(read.source)
         first, *others = indices_of(read, of)

@@ -34,7 +34,7 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
-from tilefuse.analysis.access import accesses
+from tilefuse.analysis.access import accesses, coordinates, functions_read, indices_of, own_reads
 from tilefuse.analysis.index import Index
 from tilefuse.analysis.updates import Axis, UpdateFacts
 from tilefuse.dialects.constants import integer_constant
@@ -100,7 +100,7 @@ def _reads_back(update: UpdateOp) -> bool:
     """Whether all reads of the update's own functions are of slices of earlier steps."""
     step = len(update.coordinates) - 1
     slices = update.write_op.positions.index(update.coordinates[step])
-    own = [a.indices[slices] for a in accesses(update) if a.op.source in update.currents]
+    own = [indices_of(read, coordinates(update))[slices] for read in own_reads(update)]
     return bool(own) and all(
         isinstance(i, Index) and i.var == step and (i.num, i.den) == (1, 1) and i.offset < 0 for i in own
     )
@@ -108,7 +108,7 @@ def _reads_back(update: UpdateOp) -> bool:
 
 def _is_defined_everywhere(update: UpdateOp) -> bool:
     """Whether every function behind it is defined at all points: inputs have boundaries in all dimensions."""
-    todo = [*update.old_funcs, *(a.op.source for a in accesses(update) if a.op.source not in update.currents)]
+    todo = functions_read(update)
     seen: set[SSAValue] = set()
     while todo:
         function = todo.pop()

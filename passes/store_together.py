@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tilefuse.analysis.access import reads
+from tilefuse.analysis.access import functions_read
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.dialects.img.ops import UpdateOp
 
@@ -109,5 +109,4 @@ class _Groups:
 
 
 def _read_by_update(model: PipelineModel, op: UpdateOp) -> list[int]:
-    functions = (*op.old_funcs, *(read.source for read in reads(op) if read.source not in op.currents))
-    return sorted({model.node_of[f] for f in functions})
+    return sorted({model.node_of[f] for f in functions_read(op)})

@@ -31,7 +31,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from tilefuse.analysis.access import behind_boundaries, read_sites
+from tilefuse.analysis.access import behind_boundaries, outer_reads, read_sites
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.updates import starts_neutral
 from tilefuse.dialects.img.combiners import combined
@@ -104,9 +104,7 @@ def _is_window(update: UpdateOp, ranges: list[range]) -> bool:
     domain, pure = {d.coordinate for d in update.domain}, set(update.pure)
     elements = {old.type.element for old in update.old_funcs if isinstance(old.type, FuncType)}
     along, has_weights, in_loops = 0, False, False
-    for op in update.body.block.ops:
-        if not isinstance(op, ReadOp) or op.source in update.currents:
-            continue
+    for op in outer_reads(update):
         if pure.isdisjoint(op.indices):
             has_weights |= not domain.isdisjoint(op.indices)
             continue

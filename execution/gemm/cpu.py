@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
-from tilefuse.analysis.access import accesses
+from tilefuse.analysis.access import behind_boundaries, outer_reads
 from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import Machine
@@ -148,7 +148,7 @@ def _is_far(facts: GroupFacts, schedule: GemmSchedule, machine: Machine) -> bool
 def _touched_bytes(facts: GroupFacts) -> float:
     """Return the bytes of the needed boxes of all functions that are read, each counted once."""
     nodes, node_of, update = facts.model.nodes, facts.model.node_of, facts.update.update
-    found = {node_of[r.base] for r in accesses(update) if r.op.source not in update.currents}
+    found = {node_of[behind_boundaries(read.source)[0]] for read in outer_reads(update)}
     boxes = {id: nodes[id].needed or nominal_box(facts.model, id, facts.extent) for id in found}
     return float(sum(math.prod(box) * nodes[id].bytes for id, box in boxes.items()))
 

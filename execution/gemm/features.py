@@ -12,7 +12,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from tilefuse.analysis.access import behind_boundaries, coordinates, indices_of
+from tilefuse.analysis.access import behind_boundaries, coordinates, indices_of, outer_reads
 from tilefuse.analysis.index import GeneralIndex
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import Machine
@@ -165,7 +165,7 @@ def streams(update: UpdateOp) -> bool:
     So do caches what is read at a place that data decide.
     """
     own, of = {*update.pure[:2], *(d.coordinate for d in update.domain)}, coordinates(update)
-    reads = [op for op in update.body.block.ops if isinstance(op, ReadOp) and op.source not in update.currents]
+    reads = outer_reads(update)
     return any(own <= set(op.indices) and _has_one_value_indices(op) for op in reads) or any(
         isinstance(i, GeneralIndex) and i.data_dependent for op in reads for i in indices_of(op, of)
     )

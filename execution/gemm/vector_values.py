@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
-from tilefuse.analysis.access import behind_boundaries, coordinates
+from tilefuse.analysis.access import behind_boundaries, coordinates, outer_reads
 from tilefuse.analysis.dependence import depending, operations_behind
 from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.dialects.img.elements import FLOATS
@@ -141,8 +141,8 @@ def contiguous_reads(update: UpdateOp, x: SSAValue, *, edges: bool = False) -> l
     `edges`: or with boundaries of which coordinates say whether a point lies inside.
     """
     along_x, found, known = _depending(update, x), [], coordinates(update)
-    for op in _body(update):
-        if not isinstance(op, ReadOp) or op.source in update.currents or not op.map.data.results:
+    for op in outer_reads(update):
+        if not op.map.data.results:
             continue
         base, boundaries = behind_boundaries(op.source)
         is_moved = any(0 in b.dimensions for b in boundaries)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tilefuse.analysis.access import accesses, coordinates
+from tilefuse.analysis.access import accesses, coordinates, outer_reads
 from tilefuse.analysis.index import Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.dialects.img.types import FuncType, element_bytes
@@ -73,7 +73,7 @@ def _vector(facts: GroupFacts, across: bool) -> int:
 def _loaded_bytes(facts: GroupFacts) -> int:
     """Return the bytes per point of the narrowest function."""
     op = facts.update.update
-    elements = [r.op.value.type for r in accesses(op) if r.op.source not in op.currents]
+    elements = [read.value.type for read in outer_reads(op)]
     return min(map(element_bytes, elements), default=4)
 
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tilefuse.analysis.access import reads
+from tilefuse.analysis.access import own_reads, touching
 from tilefuse.analysis.index_sums import IndexSum, index_sum
 from tilefuse.analysis.recurrence import Recurrence, has_all_points, recurrence
 from tilefuse.analysis.updates import UpdateFacts
-from tilefuse.dialects.img.ops import SET, PrintOp, ReadOp, UpdateOp, WriteOp
+from tilefuse.dialects.img.ops import SET, PrintOp, UpdateOp, WriteOp
 
 
 def why_not_along_lines(updates: Sequence[UpdateOp]) -> str | None:
@@ -38,7 +38,7 @@ def why_not_along_lines(updates: Sequence[UpdateOp]) -> str | None:
 
 def places_along(update: UpdateOp, found: Recurrence) -> Iterator[IndexSum]:
     """Yield the places along the lines that an update writes, or reads of itself."""
-    for op in _touching(update):
+    for op in touching(update):
         place = index_sum(update, op.map.data.results[found.dim], list(op.indices))
         assert place is not None
         yield place
@@ -63,7 +63,7 @@ def run_of_places(update: UpdateOp, found: Recurrence) -> Run | None:
     if len(along) > 1 or any(abs(place.terms.get(c, 0)) != 1 for c in along):
         return None
     goes_up = all(place.terms[c] > 0 for c in along)
-    if not _own_reads(update):
+    if not own_reads(update):
         return Run(place, goes_up, 0)
     own = recurrence(UpdateFacts(update))
     if isinstance(own, str) or min(own.back.values()) <= 0:
@@ -91,7 +91,7 @@ def _why_not_along(update: UpdateOp, dim: int) -> str | None:
     pure = dict(zip(update.pure_dims, update.pure, strict=True))
     if len(pure) + 1 != update.rank or dim in pure:
         return "its pure coordinates are others than theirs"
-    for op in _touching(update):
+    for op in touching(update):
         what = "writes" if isinstance(op, WriteOp) else "reads itself"
         places = [index_sum(update, x, list(op.indices)) for x in op.map.data.results]
         if places[dim] is None or any(c in places[dim].terms for c in update.pure):  # type: ignore[union-attr]
@@ -99,11 +99,3 @@ def _why_not_along(update: UpdateOp, dim: int) -> str | None:
         if any(places[d] != IndexSum({c: 1}, 0) for d, c in pure.items()):
             return f"it {what} on other lines"
     return None
-
-
-def _touching(update: UpdateOp) -> list[ReadOp | WriteOp]:
-    return [update.write_op, *_own_reads(update)]
-
-
-def _own_reads(update: UpdateOp) -> list[ReadOp]:
-    return [read for read in reads(update) if read.source in update.currents]
