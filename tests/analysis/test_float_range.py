@@ -1,5 +1,6 @@
 """Ranges of floats against NumPy, on expressions over many values of small ranges; what they bound in a pipeline."""
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -9,7 +10,9 @@ from xdsl.dialects.builtin import FloatAttr, f16, f32, f64, i32
 from xdsl.ir import Block
 
 import tilefuse as hl
+from tilefuse.analysis import float_range
 from tilefuse.analysis.value_range import value_range
+from tilefuse.dialects.img.float_operations import FLOAT_OPERATIONS
 from tilefuse.dialects.img.float_ranges import ANY_FLOAT
 from tilefuse.evaluator.carriers import carried_signed
 from tilefuse.evaluator.table import compute
@@ -147,3 +150,19 @@ def test_the_value_outside_of_a_stage_is_no_value_of_it():
     out[x] = table[outside[x - 1]]
     with pytest.raises(CallError, match="nothing bounds"):
         hl.Pipeline(out).compile("reference")(np.arange(3, dtype=np.int32))
+
+
+def test_a_new_row_is_all_that_ranges_need(monkeypatch):
+    block = Block(arg_types=[f32, f32])
+    op = math.CopySignOp(*block.args)
+    block.add_op(op)
+    known = {block.args[0]: (-2.0, 3.0), block.args[1]: (0.0, 1.0)}
+    assert value_range(op.result, known) == ANY_FLOAT
+    (row,) = (row for row in FLOAT_OPERATIONS if row.op is math.CopySignOp)
+
+    def span(a, b):
+        far = max(-a[0], a[1])
+        return -far, far
+
+    monkeypatch.setitem(float_range._SPANS, math.CopySignOp, replace(row, span=span).span)
+    assert value_range(op.result, known) == (-3.0, 3.0)
