@@ -1,6 +1,6 @@
 // RUN: pipeline-opt %s -p 'group-updates{target=cpu},inline-windows{extent=16,112}' | filecheck %s
 // RUN: pipeline-opt %s -p 'group-updates{target=cpu},inline-windows{extent=8192,112}' | filecheck %s --check-prefix=WIDE
-// RUN: pipeline-opt %s -p 'group-updates{target=cpu},inline-windows{extent=8192,112 always=true}' | filecheck %s
+// RUN: pipeline-opt %s -p 'group-updates{target=cpu},inline-windows{extent=8192,112 force=true}' | filecheck %s
 
 // The sum over %c reads two points of each channel's own, at places that all of its columns have in common: its body has
 // them, but where these are so many that a point would be computed too often. What %x moves stays in a kernel of its own.
