@@ -59,10 +59,10 @@ def recurrence(facts: UpdateFacts) -> Recurrence | str:
     update = facts.update
     scans = [c for c, axis in zip(update.coordinates, facts.axes, strict=True) if axis is Axis.Scan]
     if len(scans) != 1:
-        return "it has no axis along which steps follow one another, or several"
+        return "not exactly one dimension of it has steps that depend on earlier steps"
     (along,) = scans
     if any(axis not in (Axis.Pure, Axis.Parallel, Axis.Scan) for axis in facts.axes):
-        return "points of its domain meet at one place"
+        return "several steps of its domain write one point"
     if any(isinstance(op, PrintOp) for op in update.body.block.ops):
         return "it prints"
     write = update.write_op
@@ -80,10 +80,10 @@ def recurrence(facts: UpdateFacts) -> Recurrence | str:
         there = [index_sum(update, x, list(read.indices)) for x in read.map.data.results]
         steps = _steps_back(there, written, dim, along)
         if steps is None:
-            return "it reads itself elsewhere than a number of steps before or after"
+            return "it reads itself at points other than those of earlier or later steps"
         back[read] = steps
     if max(back.values()) > DEEPEST:
-        return f"it reads itself {max(back.values())} steps before; {DEEPEST} at most are kept"
+        return f"it reads itself {max(back.values())} steps back; at most {DEEPEST} are supported"
     place = written[dim]
     assert place is not None
     return Recurrence(along, dim, tuple(sorted(lines, key=lambda line: line.dim)), place.terms[along] > 0, back)

@@ -147,7 +147,7 @@ def _beside(
             return id, found
     out, name = model.nodes[anchor].name, model.nodes[(stored or unknown)[0]].name
     raise NotFusable(
-        f"'{name}' reads nothing by which its points belong to those of '{out}'"
+        f"no read of '{name}' relates its points to those of '{out}'"
         if stored
         else f"'{name}' is not needed by '{out}'"
     )
@@ -162,7 +162,7 @@ def _check_shared_out(model: PipelineModel, anchor: int, id: int, follow: Mappin
     for d, f in enumerate(follow[id]):
         if f.dim is None and fixed_span(model, id, d) is None:
             raise NotFusable(
-                f"{what} does not follow the tile of {out} in dimension {d}; declare that small with bound"
+                f"{what} does not follow the tile of {out} in dimension {d}; declare this dimension small with bound"
             )
         if f.ratio <= 0:
             raise NotFusable(f"{what} runs against the tile of {out} in dimension {d}")

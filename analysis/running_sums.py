@@ -39,10 +39,10 @@ def running_sum(facts: UpdateFacts) -> RunningSum | str:
         or update.write_op.predicate is not None
         or sorted(found.back.values())[-2:] not in ([1], [0, 1])
     ):
-        return "it is more than each point joined with the one before"
+        return "it does not only combine each point with the previous one"
     read = next(read for read, back in found.back.items() if back == 1)
     if min(found.back.values()) < 0:
-        return "it reads itself further on, where another block may have written"
+        return "it reads itself ahead, where another block may have written"
     type = update.old_funcs[0].type
     assert isinstance(type, FuncType)
     (way,), (value,) = facts.combiners, update.write_op.values
@@ -54,4 +54,4 @@ def running_sum(facts: UpdateFacts) -> RunningSum | str:
         joined_by = combiner_of(made, type.element)
         if joined_by is not None and term not in depending(update.body.block.ops, [read.value]):
             return RunningSum(found, joined_by, term)
-    return "it is more than each point joined with the one before"
+    return "it does not only combine each point with the previous one"

@@ -26,7 +26,7 @@ def eval_index(value: SSAValue, sizes: Sizes) -> SizeValue:
         return number
     if isinstance(value.type, IndexType):
         raise PipelineError(
-            f"{number} in the box of a boundary or the domain of an update is beyond 64 bits, which indices have",
+            f"{number} in the box of a boundary or the domain of an update exceeds the 64 bits of an index",
             value.owner if isinstance(value.owner, Operation) else None,
         )
     return (number + half) % (2 * half) - half

@@ -55,7 +55,7 @@ class _Lexer(MLIRLexer):
             StringLiteral.from_span(token.span).bytes_contents.decode()
         except UnicodeError:
             span = Span(start_pos, self.pos, self.input)
-            raise ParseError(span, f"{printable(span.text)} is no UTF-8 text; write other bytes") from None
+            raise ParseError(span, f"{printable(span.text)} is not UTF-8 text; replace the bytes") from None
         return token
 
 
@@ -114,7 +114,7 @@ class LocatedParser(Parser):
         number, _, type = (t.strip() for t in self.lexer.input.content[start : self.pos].partition(":"))
         is_negative = number.startswith("-")
         if "x" in number.lower() and (is_too_large or (is_negative and isinstance(found, FloatAttr))):
-            self.raise_error(f"{number} is none of the bit patterns of {type}", start, self.pos)
+            self.raise_error(f"{number} is not a bit pattern of {type}", start, self.pos)
         # xDSL rounds to infinity what is too large for other formats than f16
         return FloatAttr(-math.inf if is_negative else math.inf, _FLOATS[type]) if is_too_large else found
 
@@ -260,7 +260,7 @@ def broken_package(error: Exception) -> PipelineError:
                 f"the package '{point.name}' announces {point.value} by the entry point xdsl.universe, which is a "
                 f"{type(found).__name__}, not a Universe"
             )
-    return PipelineError(f"two packages do not go together by the entry point xdsl.universe: {error}")
+    return PipelineError(f"two packages of the entry point xdsl.universe conflict: {error}")
 
 
 def parse_module(text: str, filename: str = "<string>", ctx: Context | None = None) -> ModuleOp:

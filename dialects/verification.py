@@ -39,7 +39,7 @@ def _verify_index_constants(module: ModuleOp) -> None:
         if isinstance(op, arith.ConstantOp) and isinstance(op.result.type, IndexType):
             assert isinstance(op.value, IntegerAttr)
             if not -_BEYOND <= op.value.value.data < _BEYOND:
-                raise PipelineError(f"{op.value.value.data} does not fit the 64 bits that an index has", op)
+                raise PipelineError(f"{op.value.value.data} does not fit the 64 bits of an index", op)
 
 
 def verify_dominance(op: Operation) -> None:

@@ -66,7 +66,7 @@ def resolve_access(
                     if extent <= 0:
                         raise EvaluationError(
                             f"img.boundary {op.kind.data.value}: {extent} points in dimension {dim}, "
-                            "so there is nothing to continue",
+                            "so there is nothing to extend",
                             op,
                         )
                     at[dim] = np.asarray(CONTINUATIONS[op.kind.data](at[dim], first, extent))

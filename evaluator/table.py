@@ -27,7 +27,7 @@ def compute(op: Operation, operands: list[np.ndarray]) -> list[np.ndarray]:
     rule = RULES.get(type(op))
     if rule is None:
         raise EvaluationError(
-            f"the evaluator has no meaning for {op.name}; add a row to tilefuse.evaluator.RULES",
+            f"the evaluator does not define {op.name}; add a row to tilefuse.evaluator.RULES",
             op,
         )
     for value in (*op.operands, *op.results):

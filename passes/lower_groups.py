@@ -46,7 +46,7 @@ class LowerGroups(ModulePass):
                 if isinstance(stage, Definition):
                     what, by = ("stage", "group-stages") if isinstance(stage, StageOp) else ("update", "group-updates")
                     raise PipelineError(
-                        f"{what} '{stage.sym_name.data}' is in no group; run {by} before lower-groups", stage
+                        f"{what} '{stage.sym_name.data}' is not in a group; run {by} before lower-groups", stage
                     )
             model = extract(pipeline)
             for group in groups:

@@ -82,7 +82,7 @@ def too_large(text, tree):
             if over != ([above[1]] if above else []):
                 found[node.name] = tuple(size.values())
             reasons += above is not None
-    assert reasons == len(re.findall("# many (?:parameters|lines):", text)), "a reason that is of no function"
+    assert reasons == len(re.findall("# many (?:parameters|lines):", text)), "a reason that updates no function"
     return found
 
 

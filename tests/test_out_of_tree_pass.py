@@ -96,7 +96,7 @@ def test_without_the_package_the_pass_is_unknown(tmp_path):
         (
             'all_passes={"prefix-stages"',
             'all_passes={"tile"',
-            "two packages do not go together by the entry point xdsl.universe: "
+            "two packages of the entry point xdsl.universe conflict: "
             "Duplicate definition of tile in ['prefix_stages', 'tilefuse'].",
         ),
         (

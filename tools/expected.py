@@ -44,7 +44,7 @@ def parse_expectations(text: str, filename: str) -> list[Expectation]:
         for match in _EXPECTED.finditer(line):
             position = SourcePosition(filename, number, match.start() + 1)
             if match["kind"] != "error":
-                raise PipelineError("only expected-error is known: passes give no other kind", position=position)
+                raise PipelineError("only expected-error is supported: passes emit no other kind", position=position)
             target = _target_line(match["where"], number, lines)
             found.append(Expectation(match["text"], bool(match["re"]), target, position))
     return found

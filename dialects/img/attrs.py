@@ -141,7 +141,7 @@ class PlaceAttr(ParametrizedAttribute):
         level, memory = self.where
         if (level, memory) not in _PLACES:
             raise VerifyException(
-                f"a stage computed per {level.value} cannot live in {memory.value} memory; use "
+                f"a stage computed per {level.value} cannot be stored in {memory.value} memory; use "
                 + ", ".join(sorted(f"{lv.value}/{m.value}" for lv, m in _PLACES))
             )
         if (self.pad.data or self.slot.data) and memory is not Memory.Shared:

@@ -62,12 +62,12 @@ def verify_index_map(what: str, map: AffineMap, given: int) -> None:
     if map.num_symbols or map.num_dims != given:
         raise VerifyException(f"{what}: the map takes {map.num_dims} values, {given} given")
     if not all(e.is_pure_affine() for e in map.results):
-        raise VerifyException(f"{what}: indices multiply, divide and take mod by constants only")
+        raise VerifyException(f"{what}: indices may be multiplied, divided and reduced mod constants only")
     for e in (sub for result in map.results for sub in result.dfs()):
         if isinstance(e, AffineBinaryOpExpr) and e.kind in _DIVISIONS and e.rhs.value <= 0:  # type: ignore[attr-defined]
             raise VerifyException(f"{what}: {e.kind.get_token()} by {e.rhs}; it must be positive")
         if isinstance(e, AffineConstantExpr) and abs(e.value) >= _BEYOND:
-            raise VerifyException(f"{what}: {e.value} in an index does not fit the 64 bits that an index has")
+            raise VerifyException(f"{what}: {e.value} in an index does not fit the 64 bits of an index")
 
 
 def print_indices(printer: Printer, map: AffineMap, operands: Sequence[SSAValue]) -> None:
@@ -85,7 +85,7 @@ def parse_indices(parser: Parser) -> tuple[AffineMap, list[SSAValue]]:
         map, operands = parser.parse_affine_map_of_ssa_ids()
     except (NotImplementedError, ArithmeticError):
         # How xDSL's affine expressions refuse `%x * %y` and `3 mod 0`.
-        parser.raise_error("an index multiplies, divides and takes mod by positive constants only", pos)
+        parser.raise_error("indices may be multiplied, divided and reduced mod positive constants only", pos)
     return _symbols_to_dims(map, operands)
 
 

@@ -59,7 +59,7 @@ class FuncType(ParametrizedAttribute, TypeAttribute):
         if not 0 <= self.rank.data <= MAX_RANK:
             raise VerifyException(f"a Func has 0 to {MAX_RANK} dimensions, not {self.rank.data}")
         if self.element not in ELEMENTS:
-            raise VerifyException(f"{self.element} is no pixel type; use {PIXEL_TYPES}")
+            raise VerifyException(f"{self.element} is not a pixel type; use {PIXEL_TYPES}")
 
     @property
     def storage(self) -> Attribute:

@@ -182,16 +182,16 @@ class LayoutAttr(Data[Layout]):
         if min(*a.lanes, *a.warps) < 1:
             raise VerifyException("lanes and warps, and the points of each, must be positive")
         if a.lanes[0] & (a.lanes[0] - 1) or a.lanes[0] > 64:
-            raise VerifyException(f"a warp has a power of two of lanes, at most 64, not {a.lanes[0]}")
+            raise VerifyException(f"the number of lanes must be a power of two, at most 64, not {a.lanes[0]}")
         for low, high in (a.columns, a.rows, *a.depth):
             if low >= high:
-                raise VerifyException(f"[{low}, {high}] holds nothing; a span is [first, end]")
+                raise VerifyException(f"[{low}, {high}] is empty; a span is [first, end]")
         if a.columns[0] > 0 or a.columns[1] < a.vector:
-            raise VerifyException(f"columns {list(a.columns)} leave out some of a lane's own, [0, {a.vector}]")
+            raise VerifyException(f"columns {list(a.columns)} must contain a lane's own columns, [0, {a.vector}]")
         if a.packed not in (1, 2):
-            raise VerifyException(f"a register holds 1 point, or packed = 2, not {a.packed}")
+            raise VerifyException(f"packed must be 1 or 2, not {a.packed}")
         if a.packed == 2 and a.vector % 2:
-            raise VerifyException(f"packed = 2 takes an even number of columns per lane, not {a.vector}")
+            raise VerifyException(f"packed = 2 needs an even number of columns per lane, not {a.vector}")
         if a.pair_stride and (a.packed == 1 or a.pair_stride < 0 or a.vector % (2 * a.pair_stride)):
             raise VerifyException(
                 f"pair_stride = {a.pair_stride} says how far the two points of a register lie from each other: "

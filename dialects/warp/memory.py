@@ -225,22 +225,20 @@ class LoadOp(IRDLOperation):
             raise VerifyException(f"warp.load: {layout.vector} {element} a lane are not loaded in pieces")
         if self.partial is not None:
             if self.pieces is None:
-                raise VerifyException("warp.load: partial is said of pieces")
+                raise VerifyException("warp.load: partial needs pieces")
             ends = ("right",) if can_cut(element, layout.vector) else ("left", "right")
             if self.partial.data not in ends:
                 raise VerifyException(f"warp.load: pieces of {element} are partial at the {' or '.join(ends)}")
         if self.replaces is not None and self.vectors_uniform is None:
-            raise VerifyException("warp.load: replaces is said of rows; add vectors_uniform")
+            raise VerifyException("warp.load: replaces needs rows; add vectors_uniform")
         if self.vectors_uniform is not None and self.border is None:
-            raise VerifyException("warp.load: vectors_uniform is said of border tiles; add border")
+            raise VerifyException("warp.load: vectors_uniform needs border; add border")
         if self.x_edge_only is not None and self.vectors_uniform is None:
-            raise VerifyException("warp.load: x_edge_only comes with vectors_uniform; add vectors_uniform")
+            raise VerifyException("warp.load: x_edge_only needs vectors_uniform; add vectors_uniform")
         if self.x_edge_only is not None and layout.depth:
-            raise VerifyException("warp.load: x_edge_only is said of tiles of two dimensions, not with depth")
+            raise VerifyException("warp.load: x_edge_only needs a tile of two dimensions")
         if len(self.bodies) != (self.border is not None) + (self.vectors_uniform is not None):
-            raise VerifyException(
-                "warp.load: border comes with a region, points, and vectors_uniform with one more, rows"
-            )
+            raise VerifyException("warp.load: border needs a region points, and vectors_uniform a region rows")
         if self.border is None:
             return
         if self.vectors_uniform is not None and not is_one_access(element, layout.vector):

@@ -88,7 +88,7 @@ class MapOp(IRDLOperation):
         if not self.tiles:
             raise VerifyException("warp.map: needs a result")
         if any(t.type.spread != self.layout for t in self.tiles):
-            raise VerifyException("warp.map: all results have one layout")
+            raise VerifyException("warp.map: all results must have one layout")
         if self.layout.reach != (0, 0):
             raise VerifyException("warp.map: a lane computes its own columns only; use warp.neighbours for others")
         check_coordinates(self, self.body.block, self.layout)
@@ -148,7 +148,7 @@ class AtOp(IRDLOperation):
             raise VerifyException("warp.at: needs an offset in x and one in y")
         around = self.parent_op()
         if not isinstance(around, MapOp):
-            raise VerifyException("warp.at: stands in the region of a warp.map")
+            raise VerifyException("warp.at: must be in the region of a warp.map")
         layout, mine = tile_type(self.tile).spread, around.layout
         if self.value.type != tile_type(self.tile).element:
             raise VerifyException(f"warp.at: the tile holds {tile_type(self.tile).element}, not {self.value.type}")

@@ -80,18 +80,16 @@ class BlockTile(TiledModel):
         super().check(group, model)
         schedule, facts = BlockSchedule.expect(group.schedule), GroupFacts.of(group, model)
         if schedule.tiles_per_block > 1 and group.steps:
-            raise group_error(group, "a block computes the steps of an update for one tile; write tiles_per_block = 1")
+            raise group_error(group, "a block that computes steps of an update has one tile; write tiles_per_block = 1")
         ends = group.epilogue.bounds if group.steps and group.epilogue is not None else None
         for d, declared in enumerate(ends.data if ends is not None else ()):
             if declared is not None and schedule.micro_tile[d] != schedule.tile_sizes[d]:
                 raise group_error(
                     group,
-                    f"a stage behind the update has few points in dimension {d}; write all out, with unroll there",
+                    f"the epilogue has few points in dimension {d}; unroll them fully there",
                 )
         if schedule.caches_inputs and not group.steps:
-            raise group_error(
-                group, "cache_inputs is for what the steps of an update read, and there is none; write cache_inputs = 0"
-            )
+            raise group_error(group, "cache_inputs needs stages for the steps of an update; write cache_inputs = 0")
         steps = alignment(facts.follow, facts.rank)
         for d, (tile, threads) in enumerate(zip(schedule.tile_sizes, schedule.thread_counts, strict=True)):
             fixed = fixed_span(model, facts.output, d)
@@ -101,10 +99,10 @@ class BlockTile(TiledModel):
                 points_each = f" with {schedule.vector_width} points each" if d == 0 else ""
                 raise group_error(
                     group,
-                    f"a tile of {tile} in dimension {d} is not shared evenly by {threads} threads{points_each}",
+                    f"a tile of {tile} in dimension {d} is not divisible by {threads} threads{points_each}",
                 )
             if d > 2 and threads > 1:
-                raise group_error(group, f"threads lie in the first three dimensions; dimension {d} has {threads}")
+                raise group_error(group, f"threads must be in the first three dimensions; dimension {d} has {threads}")
         for d, (tile, step) in enumerate(zip(schedule.tile_sizes, steps, strict=True)):
             if tile % step:
                 raise group_error(

@@ -108,8 +108,8 @@ def check_stored(group: GroupOp, model: PipelineModel) -> None:
         place = stored.stage.place
         if place is not None and place.where[1] is Memory.Register and not follows_one_to_one(stored.follow):
             raise PipelineError(
-                f"stage '{stored.stage.sym_name.data}' is stored, and has not as many points as "
-                f"'{group.anchor.sym_name.data}': threads cannot hold it in registers; write #img.place<block, shared>",
+                f"stage '{stored.stage.sym_name.data}' is stored, and has a different number of points than "
+                f"'{group.anchor.sym_name.data}', so it cannot be in registers; write #img.place<block, shared>",
                 stored.stage,
             )
 

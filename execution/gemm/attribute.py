@@ -147,7 +147,7 @@ class GemmSchedule(ScheduleAttr):
         if any(n <= 0 for n in (*self.thread_counts, *self.points, *self.slice, *counts)):
             raise VerifyException("threads, points, unroll, slice, buffers, vector and repeat must be positive")
         if any(n > 1 for n in self.thread_counts[3:]):
-            raise VerifyException("threads lie in the first three dimensions")
+            raise VerifyException("threads must be in the first three dimensions")
         written = math.prod(self.points[1:] if self.one_thread else self.points)
         if written > MOST_POINTS_OF_THREAD:
             raise VerifyException(f"a thread has {written} points; {MOST_POINTS_OF_THREAD} at most")
@@ -162,22 +162,22 @@ class GemmSchedule(ScheduleAttr):
                 raise VerifyException("buffers, zigzag and adjacent need a slice; write slice = [...]")
             return
         if self.one_thread:
-            raise VerifyException("a block of one thread stages nothing; leave the slice out")
+            raise VerifyException("a block of one thread stages nothing; remove the slice")
         if self.zigzag and not fits_zigzag(self.thread_counts):
-            raise VerifyException("zigzag needs threads in eights along x, and in fours along the others")
+            raise VerifyException("zigzag needs a multiple of 8 threads along x, and of 4 along the other coordinates")
         if self.buffers > MOST_GEMM_BUFFERS:
             raise VerifyException(f"a block has {self.buffers} buffers; {MOST_GEMM_BUFFERS} at most")
         if self.points[0] % self.run:
-            raise VerifyException(f"{self.points[0]} points along x are no runs of {self.run} neighbours")
+            raise VerifyException(f"{self.points[0]} points along x are no multiple of runs of {self.run} neighbours")
 
     def _verify_vectors(self) -> None:
         if self.lanes == 1:
             if self.repeat > 1 or self.pack:
-                raise VerifyException("repeat and pack are for sums in vectors: vector is 2 or more, without a slice")
+                raise VerifyException("repeat and pack need vector = 2 or more, and no slice")
             return
         if not self.one_thread or self.unroll > 1:
-            raise VerifyException("without a slice, vectors are for blocks of one thread, and unroll is 1")
+            raise VerifyException("without a slice, vector needs a block of one thread and unroll = 1")
         if self.points[0] % self.lanes or self.lanes & (self.lanes - 1):
-            raise VerifyException("vector is a power of two, and points along x are whole vectors")
+            raise VerifyException("vector must be a power of two that divides the points along x")
         if sum(n > 1 for n in self.points[1:]) > 1:
-            raise VerifyException("a block of vectors has rows along one coordinate")
+            raise VerifyException("a block of vectors must have rows along one coordinate only")

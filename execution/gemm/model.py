@@ -63,13 +63,13 @@ class Gemm(ExecutionModel):
 
         update = facts.update
         if not update.commutes:
-            return "points of its domain do not only add to what stands there"
+            return "its steps do not only combine a term with the old value"
         if update.write_map is not WriteMap.Identity or None in update.update.write_op.positions:
-            return "it does not write at its coordinates as they stand"
+            return "it does not write at its pure coordinates"
         if not update.update.domain:
             return "it has no reduction domain"
         if not update.update.pure or any(axis is not Axis.Reduce for axis in update.domain_axes):
-            return "it has no pure points, or not all dimensions of its domain are summed over"
+            return "it has no pure coordinates, or does not reduce over all dimensions of its domain"
         if any(isinstance(op, PrintOp) for op in update.update.body.block.ops):
             return "it prints"
         return None
@@ -97,7 +97,7 @@ class Gemm(ExecutionModel):
                 threads, points = [1] * rank, [1] * rank
                 threads[0], points[0] = (32 if rank > 1 else 128), along_x
                 if rank > 1:
-                    # threads lie in the first three dimensions, and rows of them share what they read around them
+                    # threads must be in the first three dimensions, and rows of them share what they read around them
                     threads[beside], points[d] = warps, along_d
                 yield self._candidate(of, tuple(threads), tuple(points), unroll)
         yield from staged
@@ -171,7 +171,7 @@ class Gemm(ExecutionModel):
 
             found = vector_values(group.update, schedule.rows_dim, bool(schedule.pack))
             if isinstance(found, str):
-                raise NotFusable(f"its sums are no vectors: {found}; write vector = 1")
+                raise NotFusable(f"its sums cannot be vectors: {found}; write vector = 1")
 
     def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
         return Needs(_staged_bytes(group), group.sym_name.data, self.dynamic_shared(group))

@@ -53,11 +53,11 @@ def vector_values(update: UpdateOp, rows_dim: int | None, pack: bool) -> VectorV
     `rows_dim`: the pure coordinate along which a block has rows. `pack`: whether values are copied.
     """
     if any(way not in ("add", "mul") for way in update.combiners):
-        return "vectors are added or multiplied, not compared"
+        return "only additions and multiplications are computed on vectors"
     if update.write_op.predicate is not None:
-        return "not all points of its domain count"
+        return "its domain has a predicate"
     if any(not _is_plain(old.type.element) for old in update.old_funcs if isinstance(old.type, FuncType)):
-        return "its elements are no numbers of a vector"
+        return "its elements cannot be elements of a vector"
     x = update.pure[0]
     row = update.pure[rows_dim] if rows_dim is not None else None
     along_x, by_row = _depending(update, x), _depending(update, row)
@@ -68,7 +68,7 @@ def vector_values(update: UpdateOp, rows_dim: int | None, pack: bool) -> VectorV
     for op in vectors:
         if isinstance(op, ReadOp):
             if op not in contiguous or not _is_plain(op.value.type):
-                return "its operands do not lie side by side along x"
+                return "its operands are not adjacent in memory along x"
         elif isinstance(op, arith.SelectOp) and op.cond not in along_x and _is_plain(op.results[0].type):
             continue  # all lanes choose alike
         elif not isinstance(op, _LANE_BY_LANE) or not _is_plain(op.results[0].type):

@@ -40,8 +40,8 @@ class InOrderSchedule(ScheduleAttr):
         if any(n <= 0 for n in self.thread_counts):
             raise VerifyException("threads must be positive")
         if any(n > 1 for n in self.thread_counts[3:]):
-            raise VerifyException("threads lie in the first three dimensions")
+            raise VerifyException("threads must be in the first three dimensions")
         if self.points < 1 or (self.points > 1 and any(n > 1 for n in self.thread_counts)):
-            raise VerifyException("points must be positive, and 1 where a block has several threads")
+            raise VerifyException("points must be positive, and 1 if a block has several threads")
         if self.points > 1 and not self.thread_counts:
-            raise VerifyException("points lie along a pure coordinate, and the update has none")
+            raise VerifyException("points need a pure coordinate, and the update has none")

@@ -66,7 +66,7 @@ class InOrder(ExecutionModel):
 
     def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> InOrderSchedule:
         if tuple(given.sizes) != tuple(given.threads):
-            raise VerifyException(f"a thread has one pure point, so threads= are {list(given.sizes)} as the sizes")
+            raise VerifyException(f"a thread has one pure point, so threads= must be {list(given.sizes)} as the sizes")
         return InOrderSchedule(threads=given.threads)
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:

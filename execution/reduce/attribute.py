@@ -91,9 +91,9 @@ class ReduceSchedule(ScheduleAttr):
     def verify(self) -> None:
         counts = (*self.tile_sizes, *self.thread_counts, *(self.number(k) for k in ("unroll", "segment", "split")))
         if min(counts) <= 0 or self.vector_width not in [1 << n for n in range(10)]:
-            raise VerifyException("numbers are positive, and vector is a power of two up to 512")
+            raise VerifyException("all parameters must be positive, and vector a power of two up to 512")
         if len(self.thread_counts) != 2 or self.lanes not in (1, 32):
-            raise VerifyException("threads are the 32 lanes of a warp (1 on a CPU) and a number of warps")
+            raise VerifyException("threads must be [32, warps], or [1, warps] on a CPU")
         if self.warps > _MOST_WARPS:
             raise VerifyException(f"a block has {self.warps} warps; {_MOST_WARPS} at most")
         if self.lanes > 1 and self.vector_width > MOST_OF_A_LANE:
@@ -103,8 +103,8 @@ class ReduceSchedule(ScheduleAttr):
         width = self.lanes * self.vector_width if self.pure_lanes else 1
         own = self.tile_sizes[1:2] if self.pure_lanes else self.tile_sizes[:1]
         if self.pure_lanes and self.tile_sizes[:1] != (width,):
-            raise VerifyException(f"lanes and vector cover {width} points: the tile is as wide")
+            raise VerifyException(f"lanes and vector have {width} points, so the tile must be as wide")
         if self.points != width * math.prod(own):
-            raise VerifyException("the tile has one point in all dimensions but those that lanes and warps lie along")
+            raise VerifyException("the tile must have one point in all dimensions without lanes or warps")
         if self.warps % math.prod(own):
-            raise VerifyException(f"{self.warps} warps do not share out {math.prod(own)} rows of the tile evenly")
+            raise VerifyException(f"{self.warps} warps do not divide {math.prod(own)} rows of the tile evenly")

@@ -49,9 +49,9 @@ class Reduce(ExecutionModel):
         if not op.mins:
             return "there is no domain to reduce"
         if not update.commutes and update.first_best is None and update.joined_tuple is None:
-            return "its terms are not joined by one combiner, or one rule, alone, so their order counts"
+            return "its terms are not combined by one combiner or one rule, so their order matters"
         if update.write_map is not WriteMap.Identity or set(update.domain_axes) != {Axis.Reduce}:
-            return "points of its domain are written at several places"
+            return "its steps write several points"
         if any(isinstance(n.owner, arith.ConstantOp) and n.owner.value.value.data <= 0 for n in op.extents):  # type: ignore[union-attr]
             return "its domain has no points"
         return facts.why_not_by_points

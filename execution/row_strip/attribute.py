@@ -60,7 +60,7 @@ class StripSchedule(TileSchedule):
     def verify(self) -> None:
         super().verify()
         if len(self.tile_sizes) < 2:
-            raise VerifyException("a strip has columns and rows: tile needs two numbers or more")
+            raise VerifyException("tile must have two numbers or more, for columns and rows of a strip")
         if self.number("streaming_stores") not in (0, 1):
             raise VerifyException(
                 f"streaming_stores is {self.number('streaming_stores')}: 1 for stores that bypass the caches, else 0"

@@ -48,7 +48,7 @@ class RowStrip(TiledModel):
 
     def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> StripSchedule:
         if any(n != 1 for n in given.threads) or given.vector != 1:
-            raise VerifyException("a strip is one thread's, and takes no threads= nor vector=")
+            raise VerifyException("a strip has one thread; remove threads= and vector=")
         if reason := self.why_not(facts):
             raise group_error(group, reason)
         return StripSchedule(tile=given.sizes)

@@ -105,7 +105,7 @@ def instructions_of_plane(node: Node, rows: StageRows) -> float:
 def why_not_rolling(facts: GroupFacts) -> str | None:
     """Explain why rows cannot be kept; None if they can. Raises NotFusable for an illegal group."""
     if facts.rank < 2:
-        return "a strip is of rows, and the output has none"
+        return "a strip needs an output with rows"
     for id, follow in facts.follow.items():
         name = facts.model.nodes[id].name
         if len(follow) < 2 or [f.dim for f in follow[:2]] != [0, 1]:
@@ -116,10 +116,10 @@ def why_not_rolling(facts: GroupFacts) -> str | None:
             return f"'{name}' does not move with the output by whole points"
         if any(isinstance(i, Index) and i.den != 1 for a in facts.model.nodes[id].hull
                if a.producer in facts.follow for i in a.indices[:2]):  # fmt: skip
-            return f"'{name}' reads between the points of another"
+            return f"'{name}' reads another stage at fractional points"
         if any(not isinstance(i, Index) for a in facts.model.nodes[id].hull
                if a.producer in facts.follow for i in a.indices[:2]):  # fmt: skip
-            return f"data say which column or row '{name}' reads of another"
+            return f"'{name}' reads another stage at data-dependent columns or rows"
     return None
 
 

@@ -106,31 +106,29 @@ class ScanSchedule(ScheduleAttr):
         if any(n <= 0 for n in (*self.lines, self.width, self.unroll, self.buffers, self.number("rows"))):
             raise VerifyException("threads, width, unroll, buffers and rows must be positive")
         if any(n > 1 for n in self.lines[3:]):
-            raise VerifyException("threads lie in the first three dimensions")
+            raise VerifyException("threads must be in the first three dimensions")
         if self.width > 1 and self.unroll > 1:
-            raise VerifyException("lines that are taken together are taken step by step: unroll is 1")
+            raise VerifyException("with a width of several lines, unroll must be 1")
         if self.width > 1 and not self.lines:
-            raise VerifyException("a single line has a width of 1")
+            raise VerifyException("without line coordinates, width must be 1")
         if self.buffers > (MOST_SLICE_BUFFERS if self.slice else 1):
             raise VerifyException(f"{self.buffers} buffers; {MOST_SLICE_BUFFERS} at most, of a slice")
         if self.chunk:
             if max((*self.lines[1:], self.width, self.unroll, self.buffers)) > 1 or self.slice:
-                raise VerifyException(
-                    "with chunks, threads of further line coordinates, width, unroll and buffers are 1; slice is 0"
-                )
+                raise VerifyException("chunk needs slice = 0, and 1 for width, unroll, buffers and further threads")
             if self.adjacent_lines not in (1, 32):
-                raise VerifyException("chunks are of one line, or of 32 side by side")
+                raise VerifyException("chunk needs 1 line, or 32 adjacent lines")
             if self.number("rows") not in [1 << n for n in range(1, 11)] or math.prod(self.thread_counts) not in range(
                 32, 1025
             ):
-                raise VerifyException("chunks are of 32 to 1024 threads, a power of two of them along a line")
+                raise VerifyException("chunk needs 32 to 1024 threads, a power of two of them along a line")
         elif self.number("rows") > 1 and not self.slice:
-            raise VerifyException("rows of threads share the copies of a slice; give one")
+            raise VerifyException("rows need a slice; write slice = ...")
         if self.slice % self.unroll and self.slice:
-            raise VerifyException(f"a slice of {self.slice} steps is no multiple of the {self.unroll} written out")
+            raise VerifyException(f"a slice of {self.slice} steps is not a multiple of the unroll factor {self.unroll}")
         if self.slice and (not self.lines or any(n > 1 for n in self.lines[1:])):
-            raise VerifyException("a slice is that of lines side by side along the first line coordinate")
+            raise VerifyException("a slice needs adjacent lines along the first line coordinate")
         if self.blocks and (self.width == 1 or any(n > 1 for n in self.lines) or self.chunk):
-            raise VerifyException("blocks share out strips of several lines, of one thread each, with no chunks")
+            raise VerifyException("blocks need a width of several lines, one thread, and no chunk")
         if self.stores_slices and (self.lines[0], self.buffers, self.number("rows")) != (1, 1, 1):
-            raise VerifyException("a slice of lines that a thread takes together is of one thread, row and buffer")
+            raise VerifyException("a slice with a width of several lines needs one thread, one row and one buffer")

@@ -90,7 +90,7 @@ def _why_not_along(update: UpdateOp, dim: int) -> str | None:
         return "it prints"
     pure = dict(zip(update.pure_dims, update.pure, strict=True))
     if len(pure) + 1 != update.rank or dim in pure:
-        return "its pure coordinates are others than theirs"
+        return "its pure coordinates differ from theirs"
     for op in touching(update):
         what = "writes" if isinstance(op, WriteOp) else "reads itself"
         places = [index_sum(update, x, list(op.indices)) for x in op.map.data.results]

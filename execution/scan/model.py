@@ -88,9 +88,9 @@ class Scan(ExecutionModel):
         if facts.earlier_nodes:
             return why_not_along_lines([*facts.earlier_updates, facts.update.update])
         if facts.has_prologue and len(facts.update.update.pure) != facts.update.update.rank:
-            return "a stage gives its old functions, and not all its dimensions are pure coordinates"
+            return "it has a prologue, and not all its dimensions are pure coordinates"
         if facts.fused_nodes and not has_all_points(found, facts.update.update):
-            return "a stage stands behind it, and its lines, which are pure coordinates then, do not have all points"
+            return "it has an epilogue, and its lines do not cover all points"
         return None
 
     def updates_to_fuse(self, update: UpdateOp, *, warps: bool) -> Sequence[UpdateOp]:
@@ -244,14 +244,14 @@ class Scan(ExecutionModel):
             raise NotFusable(found if isinstance(found, str) else reason)
         schedule = ScanSchedule.expect(group.schedule)
         if bool(schedule.blocks) != bool(facts.earlier_nodes):
-            raise NotFusable("blocks share out the lines of several updates, and of no single one")
+            raise NotFusable("blocks needs several updates in the group")
         if schedule.chunk and (reason := self._why_no_chunks(facts)) is not None:
-            raise NotFusable(f"blocks do not share out its lines: {reason}")
+            raise NotFusable(f"blocks cannot share its lines: {reason}")
         if schedule.stores_slices and not is_stored_along_rows(found, facts.permutation):
-            raise NotFusable("a slice of lines that are taken together is of lines that are stored along rows")
+            raise NotFusable("a slice with a width of several lines needs lines that are stored along rows")
         threads = schedule.lines
         if len(threads) != len(found.lines):
-            raise NotFusable(f"there are {len(found.lines)} line coordinates, but threads along {len(threads)}")
+            raise NotFusable(f"there are {len(found.lines)} line coordinates, but threads has {len(threads)}")
 
     def _why_no_chunks(self, facts: GroupFacts) -> str | None:
         """Explain in one sentence why blocks cannot share lines; None if they can."""

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 ATOMIC_COMBINERS = ("add", "min", "max", "and", "or", "xor")
 WARP_THREADS = 32
-ORDERED = "its points must come in order: they read what others wrote, or write over it"
+ORDERED = "its steps must run in order: they read or overwrite values of other steps"
 
-STAGE_BESIDE = "a stage stands beside it, and its terms are joined with what stands in memory"
+STAGE_BESIDE = "a stage is fused with it, and its terms are combined with values in memory"
 
 
 NOTHING = "its domain has no points"
@@ -32,7 +32,7 @@ def why_not_thread_tables(facts: GroupFacts) -> str | None:
     if facts.update.reads_itself:
         return ORDERED
     if facts.fused_nodes and (not facts.has_only_prologue or len(update.pure) == update.rank):
-        return "stages beside it want a thread for each of its points"
+        return "stages fused with it need a thread for each of its points"
     return why_not_thread_tables_of(update)
 
 
@@ -42,7 +42,7 @@ def why_not_thread_tables_of(update: UpdateOp) -> str | None:
         return NOTHING
     box = window(update)
     if not update.pure or not update.domain or box is None:
-        return "threads have tables where they have pure points, a domain, and places whose number is known"
+        return "thread_tables needs pure coordinates, a domain, and a known number of written places"
     smallest = table_bytes(update, box.size, WARP_THREADS)
     return None if smallest <= STATIC_SHARED_LIMIT else f"tables of {WARP_THREADS} threads have {smallest} bytes"
 
@@ -60,9 +60,9 @@ def why_not_ordered(facts: GroupFacts) -> str | None:
         element = cast(FuncType, old.type).element
         narrow = isinstance(element, IntegerType) and element.width.data < 8
         if narrow or not isinstance(element, IntegerType | Float32Type | Float64Type):
-            return f"sums of {element} lose too much in another order"
+            return f"sums of {element} lose too much precision in another order"
     if not update.domain or window(update) is None:
-        return "tables are joined where there is a domain, and places whose number is known"
+        return "a table needs a domain, and a known number of written places"
     return None
 
 
@@ -74,10 +74,10 @@ def why_not_shared(facts: GroupFacts) -> str | None:
     if facts.fused_nodes:
         return STAGE_BESIDE
     if wrong := [c for c in update.combiners if c not in ATOMIC_COMBINERS]:
-        return f"'{wrong[0]}' is no operation of memory; {', '.join(ATOMIC_COMBINERS)} are"
+        return f"'{wrong[0]}' is not an atomic operation; supported are {', '.join(ATOMIC_COMBINERS)}"
     for old in update.old_funcs:
         element = cast(FuncType, old.type).element
         if not isinstance(element, IntegerType) or element.width.data not in ATOMIC_WIDTHS:
             widths = " and ".join(map(str, ATOMIC_WIDTHS))
-            return f"no atomic operation joins elements of {element}, but integers of {widths} bits"
+            return f"there are no atomics on elements of {element}, only on integers of {widths} bits"
     return None if update.domain else "it has no domain to share out"

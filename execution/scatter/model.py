@@ -96,10 +96,12 @@ class Scatter(ExecutionModel):
             can_fold = not own and not schedule.is_ordered and why_not_ordered(facts) is None
             raise group_error(group, f"{reason}; write ordered = 1, for a table per thread" if can_fold else reason)
         if own and len(schedule.thread_counts) != len(group.update.pure):
-            raise group_error(group, f"it has {len(group.update.pure)} pure coordinates, and threads along each")
+            raise group_error(
+                group, f"it has {len(group.update.pure)} pure coordinates, so threads needs as many numbers"
+            )
         if ScatterSchedule.expect(group.schedule).number("copies") and window(group.update) is None:
             raise group_error(
-                group, "where it writes has no size that is known, so there is no table; write copies = 0"
+                group, "the size of its table is not known, as written places have no known range; write copies = 0"
             )
 
     def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:

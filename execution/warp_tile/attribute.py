@@ -50,4 +50,4 @@ class WarpSchedule(TileSchedule):
         if not 0 <= rows * max(tile, default=1) < 1 << 31:
             raise VerifyException(f"prefetch_rows = {rows}: a number of rows of tiles, 0 for none")
         if rows and len(tile) < 2:
-            raise VerifyException("prefetch_rows is a number of rows of tiles, and a row of points has none")
+            raise VerifyException("prefetch_rows needs a tile of two dimensions or more")

@@ -187,11 +187,9 @@ def plan(ops: Sequence[Operation]) -> list[StraightLine | Loop]:
         end()
         first, count, step = (_constant(v) for v in (op.lb, op.ub, op.step))
         if first != 0 or step != 1 or count is None or count < 1:
-            raise PipelineError(
-                "scf.for around operations on tiles: must run from 0 by 1 to a constant, at least 1", op
-            )
+            raise PipelineError("scf.for around operations on tiles must run from 0 by 1 to a constant, at least 1", op)
         if not all(isinstance(a.type, TileType) for a in op.iter_args):
-            raise PipelineError("scf.for around operations on tiles: carries tiles only", op)
+            raise PipelineError("scf.for around operations on tiles must carry tiles only", op)
         found.append(Loop(op, count, plan([o for o in op.body.block.ops if is_tile_op(o)])))
     end()
     return found

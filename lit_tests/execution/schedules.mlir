@@ -156,7 +156,7 @@ img.pipeline @p {
 
 // -----
 
-// expected-error @below {{prefetch_rows is a number of rows of tiles, and a row of points has none}}
+// expected-error @below {{prefetch_rows needs a tile of two dimensions or more}}
 "test.op"() {s = #schedule.warp_tile<tile = [128], threads = [32], vector = 4, prefetch_rows = 2>} : () -> ()
 
 // -----
@@ -176,5 +176,5 @@ img.pipeline @p {
 
 // -----
 
-// expected-error @below {{threads lie in the first three dimensions}}
+// expected-error @below {{threads must be in the first three dimensions}}
 "test.op"() {s = #schedule.in_order<threads = [8, 1, 1, 2]>} : () -> ()

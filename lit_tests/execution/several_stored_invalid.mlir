@@ -4,7 +4,7 @@
 img.pipeline @nothing_in_common {
   %a = img.input "a" : !img.func<2xf32>
   %b = img.input "b" : !img.func<2xf32>
-  // expected-error @below {{group 'g': 'f' reads nothing by which its points belong to those of 'h'}}
+  // expected-error @below {{group 'g': no read of 'f' relates its points to those of 'h'}}
   %g:2 = img.group "g" {
     %f = img.stage "f" (%x, %y) -> f32 {
       %v = img.read %a[%x, %y] : !img.func<2xf32>
@@ -61,7 +61,7 @@ img.pipeline @mirrored {
 
 img.pipeline @one_plane {
   %a = img.input "a" : !img.func<3xf32>
-  // expected-error @below {{group 'g': 'f', which is stored, does not follow the tile of 'h' in dimension 2; declare that small with bound}}
+  // expected-error @below {{group 'g': 'f', which is stored, does not follow the tile of 'h' in dimension 2; declare this dimension small with bound}}
   %g:2 = img.group "g" {
     %f = img.stage "f" (%x, %y, %z) -> f32 {
       %v = img.read %a[%x, %y, %z] : !img.func<3xf32>
@@ -81,7 +81,7 @@ img.pipeline @one_plane {
 img.pipeline @registers {
   %a = img.input "a" : !img.func<2xf32>
   %g:2 = img.group "g" {
-    // expected-error @below {{stage 'f' is stored, and has not as many points as 'h': threads cannot hold it in registers; write #img.place<block, shared>}}
+    // expected-error @below {{stage 'f' is stored, and has a different number of points than 'h', so it cannot be in registers; write #img.place<block, shared>}}
     %f = img.stage "f" (%x, %y) -> f32 place #img.place<thread, register> {
       %v = img.read %a[%x, %y] : !img.func<2xf32>
       img.yield %v : f32

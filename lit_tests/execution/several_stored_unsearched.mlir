@@ -4,7 +4,7 @@
 
 img.pipeline @one_plane {
   %a = img.input "a" : !img.func<3xf32>
-  // expected-error @below {{group 'g': 'f', which is stored, does not follow the tile of 'h' in dimension 2; declare that small with bound}}
+  // expected-error @below {{group 'g': 'f', which is stored, does not follow the tile of 'h' in dimension 2; declare this dimension small with bound}}
   %g:2 = img.group "g" {
     %f = img.stage "f" (%x, %y, %z) -> f32 {
       %v = img.read %a[%x, %y, %z] : !img.func<3xf32>

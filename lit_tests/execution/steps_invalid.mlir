@@ -5,7 +5,7 @@ img.pipeline @streams {
   %in = img.input "in" : !img.func<2xf32>
   %lo = arith.constant 0 : index
   %n = arith.constant 5 : index
-  // expected-error @below {{group 'g': a block computes the steps of an update for one tile; write tiles_per_block = 1}}
+  // expected-error @below {{group 'g': a block that computes steps of an update has one tile; write tiles_per_block = 1}}
   %g = img.group "g" schedule #schedule.block_tile<tile = [32, 1], threads = [32, 1], tiles_per_block = 2> {
     %w = img.stage "w" (%x, %d) -> f32 place #img.place<thread, register> {
       %v = img.read %in[%x, %d] : !img.func<2xf32>
@@ -61,7 +61,7 @@ img.pipeline @other_model {
 
 img.pipeline @holds_nothing {
   %in = img.input "in" : !img.func<2xf32>
-  // expected-error @below {{group 'g': cache_inputs is for what the steps of an update read, and there is none; write cache_inputs = 0}}
+  // expected-error @below {{group 'g': cache_inputs needs stages for the steps of an update; write cache_inputs = 0}}
   %g = img.group "g" schedule #schedule.block_tile<tile = [32, 8], threads = [32, 8], cache_inputs = 1> {
     %f = img.stage "f" (%x, %y) -> f32 {
       %v = img.read %in[%x, %y] : !img.func<2xf32>

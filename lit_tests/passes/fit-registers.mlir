@@ -19,7 +19,7 @@
 // SEARCHED-NOT: schedule #schedule.warp_tile<tile = [120, 64], threads = [32, 8], vector = 4, blocks = 8>
 // SEARCHED:     register_needs = [{schedule = #schedule.warp_tile<tile = [120, 64]
 
-// CPU: fit-registers: a C compiler shares out registers by itself; give a GPU as target=
+// CPU: fit-registers: a C compiler allocates registers by itself; give a GPU as target=
 // UNTILED: group 'blurred' has no schedule; run tile
 
 img.pipeline @blur {

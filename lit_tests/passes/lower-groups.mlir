@@ -126,7 +126,7 @@ img.pipeline @warps {
 
 img.pipeline @ungrouped {
   %photo = img.input "photo" : !img.func<1xf32>
-  // expected-error @below {{stage 'f' is in no group; run group-stages before lower-groups}}
+  // expected-error @below {{stage 'f' is not in a group; run group-stages before lower-groups}}
   %f = img.stage "f" (%x) -> f32 {
     %v = img.read %photo[%x] : !img.func<1xf32>
     img.yield %v : f32

@@ -19,7 +19,7 @@ img.pipeline @unscheduled {
 
 img.pipeline @uneven {
   %photo = img.input "photo" : !img.func<1xf32>
-  // expected-error @below {{group 'g': a tile of 100 in dimension 0 is not shared evenly by 32 threads}}
+  // expected-error @below {{group 'g': a tile of 100 in dimension 0 is not divisible by 32 threads}}
   %g = img.group "g" schedule #schedule.block_tile<tile = [100], threads = [32]> {
     %f = img.stage "f" (%x) -> f32 {
       %v = img.read %photo[%x] : !img.func<1xf32>

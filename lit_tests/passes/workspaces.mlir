@@ -56,8 +56,8 @@ img.pipeline @split {
 
 // -----
 
-// CHECK: error: group 'bytes': no atomic operation joins elements of f32, but integers of 32 and 64 bits; write ordered = 1, for a table per thread
-// FIXED-DAG: error: group 'bytes': no atomic operation
+// CHECK: error: group 'bytes': there are no atomics on elements of f32, only on integers of 32 and 64 bits; write ordered = 1, for a table per thread
+// FIXED-DAG: error: group 'bytes': there are no atomics
 img.pipeline @atomics {
   %a = img.input "a" : !img.func<1xui8>
   %n = img.extent 0 of %a : !img.func<1xui8>

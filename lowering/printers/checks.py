@@ -108,7 +108,7 @@ def check_barriers(places: Sequence[NestedOp]) -> None:
     """Check that barriers stand between thread loops, not inside: a CPU runs threads one after the other."""
     for place in places:
         if type(place.op) is gpu.BarrierOp and _threads_of(place.levels):
-            raise PipelineError("gpu.barrier inside a thread loop; put it between thread loops", place.op)
+            raise PipelineError("gpu.barrier inside of a thread loop; move it between thread loops", place.op)
 
 
 def check_threads(kernel: func.FuncOp, places: Sequence[NestedOp]) -> None:

@@ -303,7 +303,7 @@ def _print_stream(p: FunctionText, op: vector.StoreOp) -> None:
     """Print a non-temporal store. PipelineError if the vector is no cache line, or the language has no such store."""
     type_ = as_type(VectorType[Any], op.vector.type)
     if "stream_line" not in p.language.library or lanes(type_, op) * byte_size(type_.element_type, op) != CACHE_LINE:
-        raise PipelineError(f"vector.store: {type_} is not stored past the caches; plain C stores 64 bytes so", op)
+        raise PipelineError(f"vector.store: {type_} has no streaming store; plain C has one of 64 bytes", op)
     source = p.atom(p.use(op.vector), op.vector)
     target = address(element(p, op.base, op.indices, op))
     p.flush_reads()
@@ -318,7 +318,7 @@ def print_masked_store(p: FunctionText, op: Operation) -> None:
     op = as_type(vector.MaskedStoreOp, op)
     if not is_mask(op.mask):
         raise PipelineError(
-            "vector.maskedstore: the mask must be the vector.broadcast of one condition, used by masked stores alone",
+            "vector.maskedstore: the mask must be a vector.broadcast of one condition, used only by masked stores",
             op,
         )
     v = p.vector(as_type(VectorType[Any], op.value_to_store.type), op)

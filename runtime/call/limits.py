@@ -79,7 +79,7 @@ def _check_boundaries(
             extent = last - first + 1
             if extent <= 0 and op.kind.data is not BoundaryKind.ConstantExterior:
                 raise PipelineError(
-                    f"{what} has {extent} points in dimension {dim}, so there is nothing to continue; give it an "
+                    f"{what} has {extent} points in dimension {dim}, so there is nothing to extend; give it an "
                     "extent of at least 1",
                     op,
                 )

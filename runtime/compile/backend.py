@@ -57,7 +57,7 @@ def find_backend(target: str) -> Backend:
     Raises TargetError if the machine lacks what the target needs, or the name is unknown.
     """
     if not isinstance(target, str):
-        raise TargetError(f"a target is a text, as 'auto', 'cpu', 'cuda' or 'h200', not {target!r}")
+        raise TargetError(f"a target is a string such as 'auto', 'cpu', 'cuda' or 'h200', not {target!r}")
     if target == "auto":
         if devices.available():
             return _current_gpu()

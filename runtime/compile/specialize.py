@@ -32,7 +32,7 @@ def find_pipeline(module: ModuleOp) -> PipelineOp:
     """Return the one pipeline of a module; PipelineError if there is none, or more than one."""
     found = [op for op in module.body.block.ops if isinstance(op, PipelineOp)]
     if len(found) != 1:
-        raise PipelineError(f"a program is compiled from one img.pipeline; this module has {len(found)}", module)
+        raise PipelineError(f"a module must have one img.pipeline; this module has {len(found)}", module)
     return found[0]
 
 

@@ -67,7 +67,7 @@ class FitRegisters(ModulePass):
         check_target(self.target, self.name)
         check_extent(self.extent, self.name)
         if is_cpu(self.target):
-            raise PipelineError(f"{self.name}: a C compiler shares out registers by itself; give a GPU as target=")
+            raise PipelineError(f"{self.name}: a C compiler allocates registers by itself; give a GPU as target=")
         pipelines = [p for p in op.body.block.ops if isinstance(p, PipelineOp)]
         if len(pipelines) != 1:
             raise PipelineError(f"{self.name} takes one pipeline, and there are {len(pipelines)}; use split files", op)

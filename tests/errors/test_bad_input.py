@@ -100,7 +100,7 @@ TEXTS = {
     "threads that do not divide": (
         grouped("100", "32"),
         3,
-        "a tile of 100 in dimension 0 is not shared evenly by 32 threads",
+        "a tile of 100 in dimension 0 is not divisible by 32 threads",
     ),
     "no threads": (grouped("128", "0"), 3, "tile, threads and vector must be positive"),
     "tile too large": (grouped("4294967296", "32"), 3, "4294967296 points in one dimension is too large; 1048576 at"),
@@ -351,7 +351,7 @@ def test_sizes_beyond_any_array(width):
 
 @pytest.mark.parametrize("target", [None, 90])
 def test_targets_that_are_no_text(target):
-    with pytest.raises(TargetError, match=f"a target is a text, as 'auto', 'cpu', .*, not {target}"):
+    with pytest.raises(TargetError, match=f"a target is a string such as 'auto', 'cpu', .*, not {target}"):
         two_outputs().compile(target)
 
 

@@ -199,9 +199,9 @@ def test_floats_come_in_another_order_and_others_have_no_chunks():
     report = hl.Pipeline(line(FLOAT, written_out)).compile("h200", extent=(1 << 20,)).report()
     assert "sums of f32 in another order than the domain's (run_to_run), within n * 2^-24" in report
 
-    with pytest.raises(PipelineError, match="blocks do not share out its lines: it is more than each point joined"):
+    with pytest.raises(PipelineError, match="blocks cannot share its lines: it does not only combine each point"):
         hl.Pipeline(line(FLOAT, filtered)).compile("h200", passes=passes(""))
-    with pytest.raises(Exception, match="with chunks, threads of further line coordinates, width, unroll and buffers"):
+    with pytest.raises(Exception, match="chunk needs slice = 0, and 1 for width, unroll, buffers"):
         hl.Pipeline(line(FLOAT, sums)).compile("h200", passes=passes("", "rows = 32, chunk = 4, unroll = 8"))
 
 

@@ -321,14 +321,14 @@ def test_stages_of_other_rows_have_no_strips():
     image, half, f = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("half"), hl.Func("f")
     half[x, y] = image[x, y] + image[x + 1, y]
     f[x, y] = half[x, y // 2] + half[x, y // 2 + 1]
-    assert RowStrip().legal(facts_of(hl.Pipeline(f))) == "'f' reads between the points of another"
+    assert RowStrip().legal(facts_of(hl.Pipeline(f))) == "'f' reads another stage at fractional points"
     upside_down = hl.Func("upside_down")
     upside_down[x, y] = half[x, -y] + half[x, 1 - y]
     reason = "'half' does not move with the output by whole points"
     assert RowStrip().legal(facts_of(hl.Pipeline(upside_down))) == reason
     g = hl.Func("g")
     g[x] = image[x, 0]
-    assert RowStrip().legal(facts_of(hl.Pipeline(g))) == "a strip is of rows, and the output has none"
+    assert RowStrip().legal(facts_of(hl.Pipeline(g))) == "a strip needs an output with rows"
 
 
 def test_with_a_row_of_the_output_two_rows_of_what_it_samples_are_computed():
@@ -383,7 +383,7 @@ def test_a_stage_of_fewer_planes_than_its_reader_counts_once_in_each_plane():
 
 def test_a_strip_is_one_threads():
     tile = Tile(target="cpu", shape="row_strip", sizes=(64, 8), threads=(32, 1))
-    with pytest.raises(PipelineError, match="a strip is one thread's, and takes no threads= nor vector="):
+    with pytest.raises(PipelineError, match="a strip has one thread; remove threads= and vector="):
         boxes(3).compile("cpu", passes=pieces("cpu", tile))
 
 
@@ -488,7 +488,7 @@ def test_rows_that_data_choose_are_none_of_a_strip():
     model = extract(pipeline)
     members = [n.id for n in model.stages]
     assert RowStrip().why_not(GroupFacts(model, members, members[-1])) == (
-        "data say which column or row 'out' reads of another"
+        "'out' reads another stage at data-dependent columns or rows"
     )
 
 

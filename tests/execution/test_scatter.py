@@ -329,8 +329,8 @@ def halves(p, r):
 @pytest.mark.parametrize(
     ("made", "why"),
     [
-        (reads_itself, "its points must come in order: they read what others wrote, or write over it"),
-        (halves, "no atomic operation joins elements of f16, but integers of 32 and 64 bits"),
+        (reads_itself, "its steps must run in order: they read or overwrite values of other steps"),
+        (halves, "there are no atomics on elements of f16, only on integers of 32 and 64 bits"),
     ],
 )
 def test_updates_that_stay_in_order(made, why):

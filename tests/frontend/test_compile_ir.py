@@ -123,7 +123,7 @@ MISTAKES = {
         r"<string>:3:\d+: error: stage 'out' yields",
     ),
     "no pipeline": ("builtin.module {\n}\n", r"<string>:1:1: error: a program is compiled from one img.pipeline"),
-    "nothing": ("", r"error: a program is compiled from one img.pipeline; this module has 0"),
+    "nothing": ("", r"error: a module must have one img.pipeline; this module has 0"),
     "a name": ("blur", r"<string>:1:1: error: "),
     "no file": ("no/such.mlir", r"test_compile_ir.py:\d+:1: error: cannot read 'no/such.mlir': No such file"),
     "no IR": (b"img.pipeline", r"error: compile takes IR as text, the path of a .mlir file, or a module, not a bytes"),

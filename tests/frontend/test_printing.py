@@ -119,7 +119,7 @@ def test_errors(tmp_path):
     with pytest.raises(PipelineError, match="so it is an Expr and no text"):
         tilefuse.print("x", x)
     for format, message in (
-        ("%s", "has another % than %lld, %llu, %f and %%"),
+        ("%s", "has a conversion other than %lld, %llu, %f and %%"),
         ("%f", "the format has 1 numbers (%f), not ['%lld']"),
         ("none", "the format has 0 numbers (none), not ['%lld']"),
     ):

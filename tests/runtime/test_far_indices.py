@@ -173,8 +173,8 @@ def test_indices_beyond_32_bits_in_python(index, target):
     ("index", "message"),
     [
         (lambda: x + 2**63, "9223372036854775808 is too large for a 64-bit integer"),
-        (lambda: x * 2**40 * 2**40, f"{2**80} in an index does not fit the 64 bits that an index has"),
-        (lambda: x + 2**62 + 2**62, f"{2**63} in an index does not fit the 64 bits that an index has"),
+        (lambda: x * 2**40 * 2**40, f"{2**80} in an index does not fit the 64 bits of an index"),
+        (lambda: x + 2**62 + 2**62, f"{2**63} in an index does not fit the 64 bits of an index"),
         (lambda: hl.u64(2**63), f"the index {2**63} is uint64; cast it to int64"),
     ],
 )

@@ -257,19 +257,19 @@ class GroupOp(IRDLOperation):
         if [v.type for v in values] != list(self.result_types) or not values:
             raise VerifyException(f"group '{name}': the types of img.yield and of the group differ")
         if not all(isinstance(v.owner, Definition) and v.owner.parent_op() is self for v in values):
-            raise VerifyException(f"group '{name}': its results are functions of its stages")
+            raise VerifyException(f"group '{name}': img.yield must yield functions of its stages")
         if len({*values}) != len(values):
             raise VerifyException(f"group '{name}' yields a function twice")
         for op in self.body.block.ops:
             if not isinstance(op, StageOp | UpdateOp | BoundaryOp | YieldOp):
-                raise VerifyException(f"group '{name}': {op.name} cannot stand in a group")
+                raise VerifyException(f"group '{name}': {op.name} is not allowed in a group")
         if self.update is not None:
             self._verify_order(self.updates)
             self._verify_beside(self.update)
             if self.steps:
                 self._verify_steps(self.update)
                 if self.earlier_updates:
-                    raise VerifyException(f"group '{name}' has stages for each step of an update, and several updates")
+                    raise VerifyException(f"group '{name}' has stages for each step, so it must have one update only")
         output = self.output
         rank = len(output.pure) if isinstance(output, UpdateOp) else output.rank
         tile = None if self.schedule is None else self.schedule.tile_sizes

@@ -97,7 +97,7 @@ class PipelineOp(IRDLOperation):
                     raise VerifyException(f"two groups are called '{op.sym_name.data}'")
                 groups.add(op.sym_name.data)
             elif not isinstance(op, StageOp | UpdateOp) and not computes_values_only(op):
-                raise VerifyException(f"{op.name} cannot stand in a pipeline: it does more than compute values")
+                raise VerifyException(f"{op.name} is not allowed in a pipeline: it has side effects")
 
     def _verify_names(self) -> None:
         given = [self.sym_name, *self.return_op.names]
@@ -159,6 +159,6 @@ class ReturnOp(IRDLOperation):
     def verify_(self) -> None:
         names = [n.data for n in self.names]
         if not names:
-            raise VerifyException("img.return: a pipeline has at least one output")
+            raise VerifyException("img.return: a pipeline needs at least one output")
         if len(names) != len(self.funcs) or len(set(names)) != len(names):
-            raise VerifyException("img.return: each output has one name of its own")
+            raise VerifyException("img.return: names of outputs must differ")

@@ -59,7 +59,7 @@ class PrintOp(IRDLOperation):
     def verify_(self) -> None:
         kinds = kinds_of(self.format.data)
         if kinds is None:
-            raise VerifyException(f'the format "{self.format.data}" has another % than %lld, %llu, %f and %%')
+            raise VerifyException(f'the format "{self.format.data}" has a conversion other than %lld, %llu, %f and %%')
         types = ["%f" if isinstance(n.type, Float64Type) else "%lld" for n in self.numbers]
         if [k.replace("u", "d") for k in kinds] != types:
             raise VerifyException(f"the format has {len(kinds)} numbers ({' '.join(kinds) or 'none'}), not {types}")

@@ -61,10 +61,10 @@ class RequireOp(IRDLOperation):
     def verify_(self) -> None:
         kinds = kinds_of(self.format.data)
         if kinds is None:
-            raise VerifyException(f'the format "{self.format.data}" has another % than %lld, %llu, %f and %%')
+            raise VerifyException(f'the format "{self.format.data}" has a conversion other than %lld, %llu, %f and %%')
         types = [self._element(value, "a number") for value in self.numbers]
         if self._element(self.condition, "the condition") != i1:
-            raise VerifyException(f"the condition is an i1, not {self.condition.type}")
+            raise VerifyException(f"the condition must be an i1, not {self.condition.type}")
         if [k if self.guarded is not None else k.replace("u", "d") for k in kinds] != list(map(_kind, types)):
             raise VerifyException(f"the format has {len(kinds)} numbers ({' '.join(kinds) or 'none'}), not {types}")
 

@@ -107,7 +107,7 @@ class ParamOp(IRDLOperation):
 
     def verify_(self) -> None:
         if self.element not in ELEMENTS:
-            raise VerifyException(f"param '{self.sym_name.data}': {self.element} is no pixel type")
+            raise VerifyException(f"param '{self.sym_name.data}': {self.element} is not a pixel type")
         if self.value.type != storage_type(self.element):
             raise VerifyException(
                 f"param '{self.sym_name.data}' of {self.element} gives {storage_type(self.element)}, "
@@ -130,7 +130,7 @@ class _BoxQueryOp(IRDLOperation):
 
     def verify_(self) -> None:
         if not isinstance(self.input.owner, InputOp):
-            raise VerifyException(f"{self.name} asks for the box of an input; a stage has none")
+            raise VerifyException(f"{self.name} needs an input; a stage has no box")
         assert isinstance(self.input.type, FuncType)
         if not 0 <= self.dim.value.data < self.input.type.rank.data:
             raise VerifyException(f"{self.name}: no dimension {self.dim.value.data} in {self.input.type}")

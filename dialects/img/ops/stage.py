@@ -122,7 +122,7 @@ class StageOp(IRDLOperation):
         elements = _parse_elements(parser)
         for element in elements:
             if element not in ELEMENTS:
-                parser.raise_error(f"{element} is no pixel type", pos)
+                parser.raise_error(f"{element} is not a pixel type", pos)
         bounds = place = None
         if parser.parse_optional_keyword("bounds"):
             bounds = parse_attribute_of(parser, BoxAttr)
@@ -161,7 +161,7 @@ class StageOp(IRDLOperation):
         name = self.sym_name.data
         args = self.body.block.args
         if any(arg.type != _INDEX for arg in args):
-            raise VerifyException(f"stage '{name}': coordinates are of type index")
+            raise VerifyException(f"stage '{name}': coordinates must be of type index")
         if not self.funcs:
             raise VerifyException(f"stage '{name}' has no value")
         if not isinstance(self.body.block.last_op, YieldOp):
@@ -182,11 +182,9 @@ class StageOp(IRDLOperation):
             raise VerifyException(f"stage '{name}': bounds name {len(self.bounds.data)} dimensions of {len(args)}")
         for op in self.body.walk():
             if op is not self and isinstance(op, StageOp | BoundaryOp | InputOp | ParamOp):
-                raise VerifyException(f"stage '{name}': {op.name} cannot stand inside a stage")
+                raise VerifyException(f"stage '{name}': {op.name} is not allowed in a stage")
             if not computes_values_only(op):
-                raise VerifyException(
-                    f"stage '{name}': {op.name} does more than compute a value; a stage is a pure function"
-                )
+                raise VerifyException(f"stage '{name}': {op.name} has side effects; a stage must be a pure function")
 
 
 _Attr = TypeVar("_Attr", bound=Attribute)

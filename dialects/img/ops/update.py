@@ -265,12 +265,12 @@ class UpdateOp(IRDLOperation):
     def verify_(self) -> None:
         what = f"update '{self.sym_name.data}'"
         if not self.old_funcs:
-            raise VerifyException(f"{what} is of no function")
+            raise VerifyException(f"{what} updates no function")
         if [f.type for f in self.funcs] != [old.type for old in self.old_funcs]:
-            raise VerifyException(f"{what}: its functions have the types of those that it updates")
+            raise VerifyException(f"{what}: its results must have the types of the functions that it updates")
         ranks = {old.type.rank.data for old in self.old_funcs}  # type: ignore[attr-defined]
         if len(ranks) != 1:
-            raise VerifyException(f"{what}: functions that are updated together have one rank")
+            raise VerifyException(f"{what}: functions that are updated together must have equal rank")
         if len(self.mins) != len(self.extents) or len(self.mins) > MAX_RANK:
             raise VerifyException(
                 f"{what}: a reduction domain has a min and an extent in each of at most {MAX_RANK} dimensions"
@@ -283,18 +283,18 @@ class UpdateOp(IRDLOperation):
             raise VerifyException(f"{what} must end in img.write")
         for op in self.body.walk():
             if not isinstance(op, WriteOp) and not computes_values_only(op):
-                raise VerifyException(f"{what}: {op.name} does more than compute a value")
+                raise VerifyException(f"{what}: {op.name} has side effects")
         self._verify_write(what)
         self._verify_current_reads(what)
 
     def _verify_arguments(self, what: str) -> None:
         args = self.body.block.args
         if len(args) < len(self.mins) + len(self.old_funcs):
-            raise VerifyException(f"{what}: its body takes coordinates, and each function as it stands")
+            raise VerifyException(f"{what}: its body must take the coordinates, and the current value of each function")
         if any(c.type != _INDEX for c in self.coordinates):
-            raise VerifyException(f"{what}: coordinates are of type index")
+            raise VerifyException(f"{what}: coordinates must be of type index")
         if [c.type for c in self.currents] != [old.type for old in self.old_funcs]:
-            raise VerifyException(f"{what}: a function as it stands has the type of the one that is updated")
+            raise VerifyException(f"{what}: the current value of a function must have the type of the updated function")
 
     def _verify_combiners(self, what: str) -> None:
         if len(self.combiners) != len(self.old_funcs):
@@ -303,7 +303,7 @@ class UpdateOp(IRDLOperation):
             )
         for way, old in zip(self.combiners, self.old_funcs, strict=True):
             if way not in COMBINERS:
-                raise VerifyException(f"{what}: nothing combines by '{way}'; there are {', '.join(COMBINERS)}")
+                raise VerifyException(f"{what}: there is no combiner '{way}'; there are {', '.join(COMBINERS)}")
             assert isinstance(old.type, FuncType)
             if way in ("and", "or", "xor") and not isinstance(old.type.storage, IntegerType):
                 raise VerifyException(f"{what}: '{way}' combines integers, not {old.type.element}")
@@ -321,21 +321,23 @@ class UpdateOp(IRDLOperation):
         for coordinate in self.pure:
             if coordinate not in write.positions:
                 raise VerifyException(
-                    f"{what}: the pure coordinate %{coordinate.name_hint or coordinate.index} stands alone at one "
-                    "of the indices that are written"
+                    f"{what}: the pure coordinate %{coordinate.name_hint or coordinate.index} must be one of "
+                    "the written indices by itself"
                 )
 
     def _verify_current_reads(self, what: str) -> None:
         for current in self.currents:
             for use in current.uses:
                 if not isinstance(read := use.operation, ReadOp):
-                    raise VerifyException(f"{what}: {use.operation.name} takes a function as it stands; read it")
+                    raise VerifyException(
+                        f"{what}: {use.operation.name} uses a current function directly; read it by img.read"
+                    )
                 positions = plain_indices(read.map.data, list(read.indices))
                 for coordinate, dim in zip(self.pure, self.pure_dims, strict=True):
                     if positions[dim] is not coordinate:
                         raise VerifyException(
-                            f"{what} reads itself in dimension {dim} elsewhere than at the pure coordinate that it "
-                            "writes at; only dimensions of the reduction domain may differ"
+                            f"{what} reads itself in dimension {dim} at another place than the written pure "
+                            "coordinate; only dimensions of the reduction domain may differ"
                         )
 
 

@@ -112,7 +112,7 @@ img.pipeline @p {
 // -----
 
 img.pipeline @p {
-  // expected-error @below {{param 'k': i9 is no pixel type}}
+  // expected-error @below {{param 'k': i9 is not a pixel type}}
   %k = img.param "k" of i9 : i9
   %f = img.input "f" : !img.func<1xf32>
   img.return "f" = %f : !img.func<1xf32>
@@ -137,7 +137,7 @@ img.pipeline @p {
     %v = img.read %f[%x] : !img.func<1xf32>
     img.yield %v : f32
   }
-  // expected-error @below {{img.extent asks for the box of an input; a stage has none}}
+  // expected-error @below {{img.extent needs an input; a stage has no box}}
   %m = img.extent 0 of %g : !img.func<1xf32>
   img.return "g" = %g : !img.func<1xf32>
 }
@@ -278,7 +278,7 @@ img.pipeline @p {
 // -----
 
 img.pipeline @p {
-  // expected-error @below {{stage 'f': coordinates are of type index}}
+  // expected-error @below {{stage 'f': coordinates must be of type index}}
   %f = "img.stage"() <{sym_name = "f"}> ({
   ^bb0(%x: i32):
     %v = arith.constant 1.0 : f32
@@ -336,7 +336,7 @@ img.pipeline @p {
 // -----
 
 img.pipeline @p {
-  // expected-error @below {{i7 is no pixel type}}
+  // expected-error @below {{i7 is not a pixel type}}
   %f = img.stage "f" (%x) -> i7 {
     %v = arith.constant 1 : i7
     img.yield %v : i7
@@ -348,7 +348,7 @@ img.pipeline @p {
 
 img.pipeline @p {
   %in = img.input "in" : !img.func<1xf32>
-  // expected-error @below {{stage 'f': img.boundary cannot stand inside a stage}}
+  // expected-error @below {{stage 'f': img.boundary is not allowed in a stage}}
   %f = img.stage "f" (%x) -> f32 {
     %edge = img.boundary repeat_edge %in dims [0] : !img.func<1xf32>
     %v = img.read %edge[%x] : !img.func<1xf32>
@@ -379,7 +379,7 @@ img.pipeline @p {
 // -----
 
 img.pipeline @p {
-  // expected-error @below {{stage 'f': memref.alloca does more than compute a value; a stage is a pure function}}
+  // expected-error @below {{stage 'f': memref.alloca has side effects; a stage must be a pure function}}
   %f = img.stage "f" (%x) -> f32 {
     %m = memref.alloca() : memref<4xf32>
     %v = arith.constant 1.0 : f32
@@ -390,7 +390,7 @@ img.pipeline @p {
 
 // -----
 
-// expected-error @below {{memref.alloca cannot stand in a pipeline: it does more than compute values}}
+// expected-error @below {{memref.alloca is not allowed in a pipeline: it has side effects}}
 img.pipeline @p {
   %m = memref.alloca() : memref<4xf32>
   %f = img.input "f" : !img.func<1xf32>
@@ -416,7 +416,7 @@ img.pipeline @p {
 img.pipeline @p {
   %f = img.input "f" : !img.func<1xf32>
   %g = img.stage "g" (%x, %y) -> f32 {
-    // expected-error @below {{an index multiplies, divides and takes mod by positive constants only}}
+    // expected-error @below {{indices may be multiplied, divided and reduced mod positive constants only}}
     %v = img.read %f[%x * %y] : !img.func<1xf32>
     img.yield %v : f32
   }
@@ -489,7 +489,7 @@ img.pipeline @p {
 img.pipeline @p {
   %f = img.input "f" : !img.func<1xf32>
   %g = img.stage "g" (%x) -> f32 {
-    // expected-error @below {{img.read: 9223372036854775808 in an index does not fit the 64 bits that an index has}}
+    // expected-error @below {{img.read: 9223372036854775808 in an index does not fit the 64 bits of an index}}
     %v = img.read %f[%x + 9223372036854775808] : !img.func<1xf32>
     img.yield %v : f32
   }
@@ -521,7 +521,7 @@ img.pipeline @p {
 // img.return
 
 img.pipeline @p {
-  // expected-error @below {{a pipeline has at least one output}}
+  // expected-error @below {{a pipeline needs at least one output}}
   "img.return"() <{names = []}> : () -> ()
 }
 
@@ -529,7 +529,7 @@ img.pipeline @p {
 
 img.pipeline @p {
   %f = img.input "f" : !img.func<1xf32>
-  // expected-error @below {{each output has one name of its own}}
+  // expected-error @below {{names of outputs must differ}}
   img.return "f" = %f : !img.func<1xf32>, "f" = %f : !img.func<1xf32>
 }
 
@@ -590,7 +590,7 @@ img.pipeline @p {
 
 img.pipeline @p {
   %f = img.input "f" : !img.func<1xf32>
-  // expected-error @below {{group 'g': its results are functions of its stages}}
+  // expected-error @below {{group 'g': img.yield must yield functions of its stages}}
   %g = img.group "g" {
     img.yield %f : !img.func<1xf32>
   } : !img.func<1xf32>
@@ -600,7 +600,7 @@ img.pipeline @p {
 // -----
 
 img.pipeline @p {
-  // expected-error @below {{group 'g': arith.constant cannot stand in a group}}
+  // expected-error @below {{group 'g': arith.constant is not allowed in a group}}
   %g = img.group "g" {
     %k = arith.constant 1.0 : f32
     %f = img.stage "f" (%x) -> f32 {

@@ -7,7 +7,7 @@
 
 // -----
 
-// expected-error @below {{i32 is no pixel type; use i1, ui8..ui64, si8..si64, f16, bf16, f32 or f64}}
+// expected-error @below {{i32 is not a pixel type; use i1, ui8..ui64, si8..si64, f16, bf16, f32 or f64}}
 "test.op"() {t = !img.func<2xi32>} : () -> ()
 
 // -----
@@ -38,7 +38,7 @@
 
 // #img.place
 
-// expected-error @below {{a stage computed per warp cannot live in shared memory; use block/register, block/shared, thread/global, thread/register, warp/register}}
+// expected-error @below {{a stage computed per warp cannot be stored in shared memory; use block/register, block/shared, thread/global, thread/register, warp/register}}
 "test.op"() {p = #img.place<warp, shared>} : () -> ()
 
 // -----

@@ -8,7 +8,7 @@ img.pipeline @p {
     %v = arith.index_cast %x : index to i64
     img.yield %v : i64
   }
-  // expected-error @below {{the condition is an i1, not i32}}
+  // expected-error @below {{the condition must be an i1, not i32}}
   img.require %k, "no" : i32
   img.return "f" = %f : !img.func<1xsi64>
 }

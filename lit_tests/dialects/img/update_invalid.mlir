@@ -43,7 +43,7 @@ img.pipeline @p {
 img.pipeline @p {
   %f = img.input "f" : !img.func<2xf32>
   %n = img.extent 0 of %f : !img.func<2xf32>
-  // expected-error @below {{update 'g': the pure coordinate %y stands alone at one of the indices}}
+  // expected-error @below {{update 'g': the pure coordinate %y must be one of the written indices by itself}}
   %g = img.update "g" (%x, %y) of (%c = %f : !img.func<2xf32>) {
     %one = arith.constant 1.0 : f32
     img.write %one at [%x, %y + 1] : f32
@@ -56,7 +56,7 @@ img.pipeline @p {
 img.pipeline @p {
   %f = img.input "f" : !img.func<2xf32>
   %n = img.extent 0 of %f : !img.func<2xf32>
-  // expected-error @below {{update 'g' reads itself in dimension 0 elsewhere than at the pure coordinate}}
+  // expected-error @below {{update 'g' reads itself in dimension 0 at another place than the written pure coordinate}}
   %g = img.update "g" (%x) over (%r in [%n, %n]) of (%c = %f : !img.func<2xf32>) {
     %v = img.read %c[%x + 1, %r] : !img.func<2xf32>
     img.write %v at [%x, %r] : f32
@@ -69,7 +69,7 @@ img.pipeline @p {
 img.pipeline @p {
   %f = img.input "f" : !img.func<2xf32>
   %n = img.extent 0 of %f : !img.func<2xf32>
-  // expected-error @below {{update 'g': nothing combines by 'plus'; there are set, add, mul, min, max, and, or, xor}}
+  // expected-error @below {{update 'g': there is no combiner 'plus'; there are set, add, mul, min, max, and, or, xor}}
   %g = img.update "g" (%x, %y) of (%c = %f : !img.func<2xf32>) combine [plus] {
     %one = arith.constant 1.0 : f32
     img.write %one at [%x, %y] : f32
@@ -135,7 +135,7 @@ img.pipeline @p {
   %f = img.input "f" : !img.func<2xf32>
   %n = img.extent 0 of %f : !img.func<2xf32>
   %e = img.input "e" : !img.func<1xf32>
-  // expected-error @below {{update 'g': functions that are updated together have one rank}}
+  // expected-error @below {{update 'g': functions that are updated together must have equal rank}}
   %g, %k = img.update "g" () of (%c = %f : !img.func<2xf32>, %d = %e : !img.func<1xf32>) {
     %one = arith.constant 1.0 : f32
     img.write %one, %one at [0, 0] : f32, f32
@@ -148,7 +148,7 @@ img.pipeline @p {
 img.pipeline @p {
   %f = img.input "f" : !img.func<2xf32>
   %n = img.extent 0 of %f : !img.func<2xf32>
-  // expected-error @below {{does more than compute a value}}
+  // expected-error @below {{has side effects}}
   %g = img.update "g" (%x, %y) of (%c = %f : !img.func<2xf32>) {
     %one = arith.constant 1.0 : f32
     "test.op"() : () -> ()

@@ -5,7 +5,7 @@
 
 // -----
 
-// expected-error @below {{points must be positive, and 1 where a block has several threads}}
+// expected-error @below {{points must be positive, and 1 if a block has several threads}}
 "test.op"() {s = #schedule.in_order<threads = [1, 4], points = 64>} : () -> ()
 
 // -----
@@ -15,17 +15,17 @@
 
 // -----
 
-// expected-error @below {{unroll is 1}}
+// expected-error @below {{unroll must be 1}}
 "test.op"() {s = #schedule.scan<threads = [1], width = 8, unroll = 2>} : () -> ()
 
 // -----
 
-// expected-error @below {{a single line has a width of 1}}
+// expected-error @below {{without line coordinates, width must be 1}}
 "test.op"() {s = #schedule.scan<threads = [], width = 8>} : () -> ()
 
 // -----
 
-// expected-error @below {{a slice of lines that a thread takes together is of one thread, row and buffer}}
+// expected-error @below {{a slice with a width of several lines needs one thread, one row and one buffer}}
 "test.op"() {s = #schedule.scan<threads = [1], width = 8, slice = 8, buffers = 2>} : () -> ()
 
 // -----
@@ -40,7 +40,7 @@
 
 // -----
 
-// expected-error @below {{a strip has columns and rows}}
+// expected-error @below {{tile must have two numbers or more}}
 "test.op"() {s = #schedule.row_strip<tile = [2048]>} : () -> ()
 
 // -----

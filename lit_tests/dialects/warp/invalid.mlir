@@ -7,27 +7,27 @@
 
 // -----
 
-// expected-error @below {{a warp has a power of two of lanes, at most 64, not 24}}
+// expected-error @below {{the number of lanes must be a power of two, at most 64, not 24}}
 "test.op"() {a = #warp.layout<origin = [0, 0], lanes = [24, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>} : () -> ()
 
 // -----
 
-// expected-error @below {{a warp has a power of two of lanes, at most 64, not 128}}
+// expected-error @below {{the number of lanes must be a power of two, at most 64, not 128}}
 "test.op"() {a = #warp.layout<origin = [0, 0], lanes = [128, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>} : () -> ()
 
 // -----
 
-// expected-error @below {{[2, 2] holds nothing; a span is [first, end]}}
+// expected-error @below {{[2, 2] is empty; a span is [first, end]}}
 "test.op"() {a = #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [2, 2]>} : () -> ()
 
 // -----
 
-// expected-error @below {{[3, 0] holds nothing; a span is [first, end]}}
+// expected-error @below {{[3, 0] is empty; a span is [first, end]}}
 "test.op"() {a = #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2], depth = [[3, 0]]>} : () -> ()
 
 // -----
 
-// expected-error @below {{columns [1, 4] leave out some of a lane's own, [0, 4]}}
+// expected-error @below {{columns [1, 4] must contain a lane's own columns, [0, 4]}}
 "test.op"() {a = #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [1, 4], rows = [0, 2]>} : () -> ()
 
 // -----
@@ -63,7 +63,7 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1) {
 // -----
 
 func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1) {
-  // expected-error @below {{warp.load: border comes with a region, points, and vectors_uniform with one more, rows}}
+  // expected-error @below {{warp.load: border needs a region points, and vectors_uniform a region rows}}
   %t = "warp.load"(%m, %i, %i, %b) <{operandSegmentSizes = array<i32: 1, 2, 0, 1, 0, 0>}> : (memref<?x?xf32>, index, index, i1) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   func.return
 }
@@ -149,7 +149,7 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
 // -----
 
 func.func @f(%m: memref<?x?xf32>, %i: index) {
-  // expected-error @below {{warp.load: replaces is said of rows; add vectors_uniform}}
+  // expected-error @below {{warp.load: replaces needs rows; add vectors_uniform}}
   %t = "warp.load"(%m, %i, %i) <{replaces, operandSegmentSizes = array<i32: 1, 2, 0, 0, 0, 0>}> : (memref<?x?xf32>, index, index) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   func.return
 }
@@ -186,7 +186,7 @@ func.func @f(%v: f32) {
 // -----
 
 func.func @f(%v: f32) {
-  // expected-error @below {{warp.map: all results have one layout}}
+  // expected-error @below {{warp.map: all results must have one layout}}
   %t, %u = warp.map {
   ^bb0(%x: index, %y: index):
     warp.yield %v, %v : f32, f32
@@ -252,7 +252,7 @@ func.func @f(%v: f32) {
 // warp.at
 
 func.func @f(%a: !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>) {
-  // expected-error @below {{warp.at: stands in the region of a warp.map}}
+  // expected-error @below {{warp.at: must be in the region of a warp.map}}
   %v = warp.at %a[0, 0] : !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   func.return
 }
@@ -524,7 +524,7 @@ func.func @f(%a: !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], 
 
 // -----
 
-// expected-error @below {{packed = 2 takes an even number of columns per lane, not 3}}
+// expected-error @below {{packed = 2 needs an even number of columns per lane, not 3}}
 "test.op"() {a = #warp.layout<origin = [0, 0], lanes = [32, 3], warps = [2, 2], columns = [0, 3], rows = [0, 2], packed = 2>} : () -> ()
 
 // -----
@@ -558,7 +558,7 @@ func.func @other_pairs(%a: !warp.tile<i16, #words>) {
 
 // -----
 
-// expected-error @below {{a register holds 1 point, or packed = 2, not 3}}
+// expected-error @below {{packed must be 1 or 2, not 3}}
 "test.op"() {a = #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [2, 2], columns = [0, 4], rows = [0, 2], packed = 3>} : () -> ()
 
 // -----
@@ -585,7 +585,7 @@ func.func @pieces_of_halves(%in: memref<?x?xf16>, %i: index) {
 // -----
 
 func.func @partial_without_pieces(%in: memref<?x?xf32>, %i: index) {
-  // expected-error @below {{warp.load: partial is said of pieces}}
+  // expected-error @below {{warp.load: partial needs pieces}}
   %a = warp.load %in[%i, %i] partial left : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [1, 1], columns = [0, 4], rows = [0, 1]>>
   func.return
 }
@@ -601,7 +601,7 @@ func.func @words_partial_at_the_left(%in: memref<?x?xi8>, %i: index) {
 // -----
 
 func.func @uniform_without_border(%in: memref<?x?xf32>, %i: index, %b: i1) {
-  // expected-error @below {{warp.load: vectors_uniform is said of border tiles; add border}}
+  // expected-error @below {{warp.load: vectors_uniform needs border; add border}}
   %a = "warp.load"(%in, %i, %i, %b) <{operandSegmentSizes = array<i32: 1, 2, 0, 0, 1, 0>}> : (memref<?x?xf32>, index, index, i1) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [1, 1], columns = [0, 4], rows = [0, 1]>>
   func.return
 }
@@ -609,7 +609,7 @@ func.func @uniform_without_border(%in: memref<?x?xf32>, %i: index, %b: i1) {
 // -----
 
 func.func @x_edge_only_without_uniform(%in: memref<?x?xf32>, %i: index, %b: i1) {
-  // expected-error @below {{warp.load: x_edge_only comes with vectors_uniform; add vectors_uniform}}
+  // expected-error @below {{warp.load: x_edge_only needs vectors_uniform; add vectors_uniform}}
   %a = "warp.load"(%in, %i, %i, %b) <{operandSegmentSizes = array<i32: 1, 2, 0, 0, 0, 1>}> : (memref<?x?xf32>, index, index, i1) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [1, 1], columns = [0, 4], rows = [0, 1]>>
   func.return
 }
@@ -617,7 +617,7 @@ func.func @x_edge_only_without_uniform(%in: memref<?x?xf32>, %i: index, %b: i1) 
 // -----
 
 func.func @sides_of_planes(%in: memref<?x?x?xf32>, %i: index, %b: i1, %v: f32) {
-  // expected-error @below {{warp.load: x_edge_only is said of tiles of two dimensions, not with depth}}
+  // expected-error @below {{warp.load: x_edge_only needs a tile of two dimensions}}
   %a = warp.load %in[%i, %i, %i] border %b vectors_uniform %b x_edge_only %b rows {
   ^bb0(%x: index, %y: index, %z: index):
     warp.yield %z, %y, %x, %b, %b : index, index, index, i1, i1

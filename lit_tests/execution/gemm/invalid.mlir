@@ -21,7 +21,7 @@ img.pipeline @p {
     }
     img.yield %s : !img.func<1xsi32>
   } : !img.func<1xsi32>
-  // expected-error @below {{group 'g': it has no pure points, or not all dimensions of its domain are summed over}}
+  // expected-error @below {{group 'g': it has no pure coordinates, or does not reduce over all dimensions of its domain}}
   %g = img.group "g" schedule #schedule.gemm<threads = [], points = []> {
     %u = img.update "u" () over (%r in [%first, %n]) of (%h = %z : !img.func<1xsi32>) combine [add] {
       %v = img.read %in[%r] : !img.func<1xsi32>
@@ -34,7 +34,7 @@ img.pipeline @p {
 
 // -----
 
-// expected-error @below {{3 points along x are no runs of 2 neighbours}}
+// expected-error @below {{3 points along x are no multiple of runs of 2 neighbours}}
 "test.op"() {s = #schedule.gemm<threads = [32, 4], points = [3, 2], slice = [8], vector = 2>} : () -> ()
 
 // -----
@@ -68,15 +68,15 @@ img.pipeline @p {
 
 // -----
 
-// expected-error @below {{zigzag needs threads in eights along x, and in fours along the others}}
+// expected-error @below {{zigzag needs a multiple of 8 threads along x, and of 4 along the other coordinates}}
 "test.op"() {s = #schedule.gemm<threads = [4, 8], points = [4, 2], slice = [8], zigzag = 1>} : () -> ()
 
 // -----
 
-// expected-error @below {{without a slice, vectors are for blocks of one thread, and unroll is 1}}
+// expected-error @below {{without a slice, vector needs a block of one thread and unroll = 1}}
 "test.op"() {s = #schedule.gemm<threads = [32, 4], points = [4, 2], vector = 4>} : () -> ()
 
 // -----
 
-// expected-error @below {{repeat and pack are for sums in vectors: vector is 2 or more, without a slice}}
+// expected-error @below {{repeat and pack need vector = 2 or more, and no slice}}
 "test.op"() {s = #schedule.gemm<threads = [32, 4], points = [4, 2], slice = [8], vector = 4, pack = 8>} : () -> ()

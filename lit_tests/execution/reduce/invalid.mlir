@@ -1,11 +1,11 @@
 // RUN: pipeline-opt %s --split-input-file -p 'validate-occupancy{target=h200}' --verify-diagnostics -o /dev/null
 
-// expected-error @below {{numbers are positive, and vector is a power of two up to 512}}
+// expected-error @below {{all parameters must be positive, and vector a power of two up to 512}}
 "test.op"() {s = #schedule.reduce<tile = [1], threads = [32, 8], vector = 3>} : () -> ()
 
 // -----
 
-// expected-error @below {{numbers are positive, and vector is a power of two up to 512}}
+// expected-error @below {{all parameters must be positive, and vector a power of two up to 512}}
 "test.op"() {s = #schedule.reduce<tile = [1], threads = [32, 8], split = 0>} : () -> ()
 
 // -----
@@ -15,22 +15,22 @@
 
 // -----
 
-// expected-error @below {{threads are the 32 lanes of a warp (1 on a CPU) and a number of warps}}
+// expected-error @below {{threads must be [32, warps], or [1, warps] on a CPU}}
 "test.op"() {s = #schedule.reduce<tile = [1], threads = [64]>} : () -> ()
 
 // -----
 
-// expected-error @below {{lanes and vector cover 128 points: the tile is as wide}}
+// expected-error @below {{lanes and vector have 128 points, so the tile must be as wide}}
 "test.op"() {s = #schedule.reduce<tile = [64], threads = [32, 8], vector = 4, pure_lanes = 1>} : () -> ()
 
 // -----
 
-// expected-error @below {{the tile has one point in all dimensions but those that lanes and warps lie along}}
+// expected-error @below {{the tile must have one point in all dimensions without lanes or warps}}
 "test.op"() {s = #schedule.reduce<tile = [2, 2], threads = [32, 4]>} : () -> ()
 
 // -----
 
-// expected-error @below {{8 warps do not share out 3 rows of the tile evenly}}
+// expected-error @below {{8 warps do not divide 3 rows of the tile evenly}}
 "test.op"() {s = #schedule.reduce<tile = [3], threads = [32, 8]>} : () -> ()
 
 // -----
@@ -46,7 +46,7 @@ img.pipeline @p {
     }
     img.yield %s : !img.func<1xf32>
   } : !img.func<1xf32>
-  // expected-error @below {{group 'g': points of its domain are written at several places}}
+  // expected-error @below {{group 'g': its steps write several points}}
   %g = img.group "g" schedule #schedule.reduce<tile = [], threads = [32, 8]> {
     %u = img.update "u" () over (%r in [%zero, %n]) of (%c = %f : !img.func<1xf32>) combine [add] {
       %v = img.read %in[%r] : !img.func<1xf32>

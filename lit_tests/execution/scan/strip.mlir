@@ -9,7 +9,7 @@
 // EMPTY:     for (idx strip_ =
 // EMPTY:     out_up_[
 
-// NONE: blocks share out the lines of several updates, and of no single one
+// NONE: blocks needs several updates in the group
 // ORDER: in_order runs one update per kernel; give update 'down' a group of its own
 
 // CHECK:      float* __restrict__ strip0_, idx strip0_n1_) {

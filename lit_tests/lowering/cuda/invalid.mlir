@@ -43,7 +43,7 @@ func.func @everyone(%out: memref<?xf32>) attributes {kernel.threads = array<i64:
 
 // -----
 
-// CHECK: invalid.mlir:52:{{[0-9]+}}: error: gpu.barrier inside a thread loop; put it between thread loops
+// CHECK: invalid.mlir:52:{{[0-9]+}}: error: gpu.barrier inside of a thread loop; move it between thread loops
 func.func @waits() attributes {kernel.threads = array<i64: 32, 1, 1>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
