@@ -519,8 +519,8 @@ def test_search_takes_blocks_for_a_product_of_matrices():
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (lambda f, x, r: f.__setitem__(x, f[x] * 2 + r), "do not only add"),
-        (lambda f, x, r: f.__setitem__(r, f[r] + 1), "no pure points"),
+        (lambda f, x, r: f.__setitem__(x, f[x] * 2 + r), "do not only combine"),
+        (lambda f, x, r: f.__setitem__(r, f[r] + 1), "no pure coordinates"),
     ],
 )
 def test_what_is_no_reduction_is_refused(make, reason):

@@ -309,9 +309,9 @@ def test_steps_back_either_way(steps, back):
 @pytest.mark.parametrize(
     ("place", "reason"),
     [
-        (lambda f, r, x: f[(r * 2) % 3, x], "reads itself elsewhere"),
-        (lambda f, r, x: f[r - 9, x], "9 steps before; 8 at most"),
-        (lambda f, r, x: f[5, x], "reads itself elsewhere"),
+        (lambda f, r, x: f[(r * 2) % 3, x], "reads itself at points other than"),
+        (lambda f, r, x: f[r - 9, x], "9 steps back; at most 8"),
+        (lambda f, r, x: f[5, x], "reads itself at points other than"),
     ],
 )
 def test_what_is_no_recurrence(place, reason):

@@ -122,7 +122,7 @@ MISTAKES = {
         TEXT.replace("img.yield %b : i8", "img.yield %x : index"),
         r"<string>:3:\d+: error: stage 'out' yields",
     ),
-    "no pipeline": ("builtin.module {\n}\n", r"<string>:1:1: error: a program is compiled from one img.pipeline"),
+    "no pipeline": ("builtin.module {\n}\n", r"<string>:1:1: error: a module must have one img.pipeline"),
     "nothing": ("", r"error: a module must have one img.pipeline; this module has 0"),
     "a name": ("blur", r"<string>:1:1: error: "),
     "no file": ("no/such.mlir", r"test_compile_ir.py:\d+:1: error: cannot read 'no/such.mlir': No such file"),
