@@ -102,7 +102,7 @@ def _of_tile(model: PipelineModel, anchor: int) -> tuple[Follow, ...]:
 
 def _spread(model: PipelineModel, inside: Collection[int], id: int, follow: dict[int, tuple[Follow, ...]]) -> None:
     """Propagate the map from member `id` to the members that it reads."""
-    mine = follow[id]
+    reader_maps = follow[id]
     for access in model.nodes[id].hull:
         if access.producer not in inside:
             continue
@@ -112,9 +112,9 @@ def _spread(model: PipelineModel, inside: Collection[int], id: int, follow: dict
                 f"'{model.nodes[id].name}' reads '{producer.name}' "
                 + (f"through {access.boundary.value}" if access.boundary else "at computed places")
             )
-        theirs = tuple([_followed(index, mine) for index in access.indices])
-        known = follow.setdefault(producer.id, theirs)
-        if known is not theirs and known != theirs:
+        source_maps = tuple([_followed(index, reader_maps) for index in access.indices])
+        known = follow.setdefault(producer.id, source_maps)
+        if known is not source_maps and known != source_maps:
             raise NotFusable(f"the reads of '{producer.name}' move at different speeds with the tile")
 
 
@@ -130,18 +130,18 @@ def _beside(
     The point of a function that two stages read says which points of the two belong together.
     """
     sources: dict[int, tuple[Follow, ...]] = {}
-    for id, mine in follow.items():
+    for id, reader_maps in follow.items():
         for access in model.nodes[id].hull:
-            sources.setdefault(access.producer, tuple([_followed(index, mine) for index in access.indices]))
+            sources.setdefault(access.producer, tuple([_followed(index, reader_maps) for index in access.indices]))
     sources |= follow
     stored = [id for id in unknown if id in model.stored(inside)]
     for id in stored:
         node = model.nodes[id]
         dims: list[Follow | None] = [None if fixed_span(model, id, d) is None else _FIXED for d in range(node.rank)]
         for access in node.hull:
-            for index, theirs in zip(access.indices, sources.get(access.producer, ()), strict=False):
-                if isinstance(index, Index) and index.var is not None and theirs.dim is not None and index.num:
-                    dims[index.var] = dims[index.var] or Follow(theirs.dim, theirs.ratio / index.ratio)
+            for index, source_maps in zip(access.indices, sources.get(access.producer, ()), strict=False):
+                if isinstance(index, Index) and index.var is not None and source_maps.dim is not None and index.num:
+                    dims[index.var] = dims[index.var] or Follow(source_maps.dim, source_maps.ratio / index.ratio)
         found = tuple(f for f in dims if f is not None)
         if len(found) == node.rank:
             return id, found
@@ -168,9 +168,9 @@ def _check_shared_out(model: PipelineModel, anchor: int, id: int, follow: Mappin
             raise NotFusable(f"{what} runs against the tile of {out} in dimension {d}")
 
 
-def _followed(index: AnyIndex, mine: Sequence[Follow]) -> Follow:
-    """Map the dimension that an index reads to the tile, given `mine`, the maps of the reader's dimensions."""
-    if not isinstance(index, Index) or index.var is None or (via := mine[index.var]).dim is None:
+def _followed(index: AnyIndex, reader_maps: Sequence[Follow]) -> Follow:
+    """Map the dimension that an index reads to the tile, given `reader_maps`, the maps of the reader's dimensions."""
+    if not isinstance(index, Index) or index.var is None or (via := reader_maps[index.var]).dim is None:
         return _FIXED
     # fractions take time, and nearly all are 1
     return via if index.num == index.den == 1 else Follow(via.dim, via.ratio * index.ratio)
@@ -203,19 +203,19 @@ def regions(
     spans = {id: own_spans(model, id, follow[id], tile) for id in model.stored(inside)}
     spans[anchor] = [fixed_span(model, anchor, d) or (0, t - 1) for d, t in enumerate(tile)]
     for id in sorted(inside, reverse=True):
-        mine = spans[id]
+        reader_spans = spans[id]
         for access in model.nodes[id].hull:
             p = access.producer
             if p not in inside:
                 continue
-            theirs = []
+            read_spans = []
             for index in access.indices:
-                theirs.append(index.span(mine))
+                read_spans.append(index.span(reader_spans))
             old = spans.get(p)
             spans[p] = (
-                theirs
+                read_spans
                 if old is None
-                else [(min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(old, theirs, strict=True)]
+                else [(min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(old, read_spans, strict=True)]
             )
     return {id: Region(follow[id], tuple(spans[id])) for id in spans}
 

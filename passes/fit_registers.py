@@ -137,16 +137,16 @@ class _Fit:
         of: dict[str, Iterator[Collection[str]]] = {}  # kernels whose reports are awaited, and what goes on with them
         with parallel_executor(self._compiler.compile, len(set(self._names))) as side:
 
-            def start(names: Collection[str], steps: Iterator[Collection[str]], again: bool = True) -> None:
+            def start(names: Collection[str], steps: Iterator[Collection[str]], is_recompilation: bool = True) -> None:
                 for name in names:
                     of[name] = steps
-                    side.start(name, self._text(name), again=again)
+                    side.start(name, self._text(name), is_recompilation=is_recompilation)
 
             first = self._longest_first([(n, s) for s in self._all_steps() for n in next(s, ())])
             for part in self._parts(len(first)):
                 self._lower_first([name for name, _ in first[part]])
                 for name, steps in first[part]:
-                    start([name], steps, again=False)
+                    start([name], steps, is_recompilation=False)
             while of:
                 for name, report in side.finished():
                     self._reports[name] = report
@@ -159,40 +159,40 @@ class _Fit:
     def _all_steps(self) -> list[Iterator[Collection[str]]]:
         """Return the fits of groups with equal operations, which the search may schedule together."""
         fixed = {n for g, n in self._groups() if g.sym_name.data in self._by_hand}
-        kin: dict[tuple[str, ...], list[int]] = {}
+        group_numbers: dict[tuple[str, ...], list[int]] = {}
         for i, (group, _) in enumerate(self._groups()):
-            kin.setdefault(tuple(op.name for op in group.walk()), []).append(i)
-        return [self._steps(numbers, fixed) for numbers in kin.values()]
+            group_numbers.setdefault(tuple(op.name for op in group.walk()), []).append(i)
+        return [self._steps(numbers, fixed) for numbers in group_numbers.values()]
 
-    def _steps(self, kin: Sequence[int], fixed: set[str]) -> Iterator[Collection[str]]:
-        """Fit the groups `numbers`: yield the kernels to compile, and resume with their reports."""
+    def _steps(self, group_numbers: Sequence[int], fixed: set[str]) -> Iterator[Collection[str]]:
+        """Fit the groups `group_numbers`: yield the kernels to compile, and resume with their reports."""
         searched = True
-        tried = {self._schedules(kin)}
-        waiting: Collection[str] = dict.fromkeys(self._names[i] for i in kin)
+        tried = {self._schedules(group_numbers)}
+        waiting: Collection[str] = dict.fromkeys(self._names[i] for i in group_numbers)
         while waiting:
             yield waiting
-            before = [fingerprint(g) for g, _ in self._groups(kin)]
-            again = self._tiled_again(kin, fixed) if searched else None
-            if again is not None and (schedules := _schedules(again, kin)) not in tried:
+            before = [fingerprint(g) for g, _ in self._groups(group_numbers)]
+            retiled = self._tiled_again(group_numbers, fixed) if searched else None
+            if retiled is not None and (schedules := _schedules(retiled, group_numbers)) not in tried:
                 # (tried: what was released from its blocks, and spills all the same, would be compiled once more)
                 tried.add(schedules)
-                self._scheduled = again
+                self._scheduled = retiled
             else:
                 # what the search has nothing better for is made smaller, and searched for no more
                 searched = False
-                if not self._make_room(kin, fixed):
+                if not self._make_room(group_numbers, fixed):
                     break
-            after = [fingerprint(g) for g, _ in self._groups(kin)]
-            changed = {self._names[i] for i, a, b in zip(kin, before, after, strict=True) if a != b}
+            after = [fingerprint(g) for g, _ in self._groups(group_numbers)]
+            changed = {self._names[i] for i, a, b in zip(group_numbers, before, after, strict=True) if a != b}
             waiting = self._lower(set(self._module_of) - changed)
 
-    def _groups(self, kin: Sequence[int] | None = None) -> list[tuple[GroupOp, str]]:
-        """Return the scheduled groups, all or only the groups `numbers`, and the kernel of each."""
+    def _groups(self, group_numbers: Sequence[int] | None = None) -> list[tuple[GroupOp, str]]:
+        """Return the scheduled groups, all or only the groups `group_numbers`, and the kernel of each."""
         found = list(zip(groups_in(self._scheduled), self._names, strict=True))
-        return found if kin is None else [found[i] for i in kin]
+        return found if group_numbers is None else [found[i] for i in group_numbers]
 
-    def _schedules(self, kin: Sequence[int]) -> tuple[ScheduleAttr | None, ...]:
-        return _schedules(self._scheduled, kin)
+    def _schedules(self, group_numbers: Sequence[int]) -> tuple[ScheduleAttr | None, ...]:
+        return _schedules(self._scheduled, group_numbers)
 
     def _longest_first(
         self, kernels: Iterable[tuple[str, Iterator[Collection[str]]]]
@@ -290,10 +290,10 @@ class _Fit:
 
     # --- what spilling asks for ---------------------------------------------------------------------------------
 
-    def _spilling(self, kin: Sequence[int], fixed: Collection[str]) -> list[tuple[GroupOp, str, Report]]:
+    def _spilling(self, group_numbers: Sequence[int], fixed: Collection[str]) -> list[tuple[GroupOp, str, Report]]:
         """Return the groups, except `fixed` ones, whose kernels spill in the interior, and the reports."""
         found = []
-        for group, name in self._groups(kin):
+        for group, name in self._groups(group_numbers):
             report = self._reports.get(name)
             inside = self._reports.get(inside_of(name), report)
             if name not in fixed and report is not None and inside is not None and inside.spill_bytes:
@@ -308,12 +308,12 @@ class _Fit:
         need = report.registers + -(-report.spill_bytes // 8)
         return min(need, self._unbounded.get(name, need))
 
-    def _tiled_again(self, kin: Sequence[int], fixed: Collection[str]) -> ModuleOp | None:
+    def _tiled_again(self, group_numbers: Sequence[int], fixed: Collection[str]) -> ModuleOp | None:
         """Schedule the groups of spilling kernels again, with their needs noted for the `tile` pass; keep the others.
 
         None if no kernel spills, or none of these gets another schedule by that.
         """
-        spilling = [found for found in self._spilling(kin, fixed) if found[0].schedule is not None]
+        spilling = [found for found in self._spilling(group_numbers, fixed) if found[0].schedule is not None]
         if not spilling:
             return None
         for group, name, report in spilling:
@@ -325,30 +325,30 @@ class _Fit:
             for i, (was, now) in enumerate(zip(old, groups, strict=True)):
                 if REGISTER_NEEDS in was.attributes:
                     now.attributes[REGISTER_NEEDS] = was.attributes[REGISTER_NEEDS]
-                if i not in kin:
+                if i not in group_numbers:
                     _keep(was, now)
 
-        again = self._compiler.tile(note)
-        if again is None:
+        retiled = self._compiler.tile(note)
+        if retiled is None:
             return None
         names = {g.sym_name.data for g, _, _ in spilling}
         changed = False
-        for i, (was, now) in enumerate(zip(old, groups_in(again), strict=True)):
-            if i not in kin:
+        for i, (was, now) in enumerate(zip(old, groups_in(retiled), strict=True)):
+            if i not in group_numbers:
                 now.attributes = dict(was.attributes)
             elif was.schedule != now.schedule:
                 changed |= was.sym_name.data in names
             elif REGISTER_BOUNDED in was.attributes:
                 now.attributes[REGISTER_BOUNDED] = was.attributes[REGISTER_BOUNDED]
-        return again if changed else None
+        return retiled if changed else None
 
-    def _make_room(self, kin: Sequence[int], fixed: set[str]) -> bool:
+    def _make_room(self, group_numbers: Sequence[int], fixed: set[str]) -> bool:
         """Give spilling kernels fewer blocks or a smaller tile; return whether any changed. `fixed` ones stay."""
-        for group, name in self._groups(kin):
+        for group, name in self._groups(group_numbers):
             if (report := self._reports.get(name)) is not None:
                 group.attributes["registers"] = IntegerAttr(report.registers, 64)
         changed = False
-        for group, name, report in self._spilling(kin, fixed):
+        for group, name, report in self._spilling(group_numbers, fixed):
             group.attributes["spill_bytes"] = IntegerAttr(report.spill_bytes, 64)
             try:
                 validate = ValidateOccupancy(self._compiler.machine, fix=True, keep=self._by_hand)
@@ -411,10 +411,10 @@ class _Fit:
         return Fitted(self._scheduled if changed else scheduled, pipeline, functools.cache(complete), changed)
 
 
-def _schedules(module: ModuleOp, kin: Sequence[int] | None = None) -> tuple[ScheduleAttr | None, ...]:
+def _schedules(module: ModuleOp, group_numbers: Sequence[int] | None = None) -> tuple[ScheduleAttr | None, ...]:
     """Return the schedules of all groups, or of the groups with these numbers."""
     found = tuple(g.schedule for g in groups_in(module))
-    return found if kin is None else tuple(found[i] for i in kin)
+    return found if group_numbers is None else tuple(found[i] for i in group_numbers)
 
 
 def _keep(was: GroupOp, now: GroupOp) -> None:

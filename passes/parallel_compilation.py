@@ -22,7 +22,7 @@ class SerialCompilation(Generic[T]):
         self._compile = compile
         self._waiting: list[tuple[str, str]] = []
 
-    def start(self, name: str, text: str, *, again: bool = False) -> None:
+    def start(self, name: str, text: str, *, is_recompilation: bool = False) -> None:
         """Accept a kernel."""
         self._waiting.append((name, text))
 
@@ -41,16 +41,16 @@ class ParallelCompilation(Generic[T]):
         """Kernels that were compiled before, and the others."""
         self._running: set[Future[tuple[str, T]]] = set()
 
-    def start(self, name: str, text: str, *, again: bool = False) -> None:
-        """Begin to compile a kernel, or queue it for a core; `again` marks a recompilation."""
-        self._waiting[not again].append((name, text))
+    def start(self, name: str, text: str, *, is_recompilation: bool = False) -> None:
+        """Begin to compile a kernel, or queue it for a core; recompilations come first."""
+        self._waiting[not is_recompilation].append((name, text))
         self._running.add(self._pool.submit(self._next))
 
     def _next(self) -> tuple[str, T]:
         """Compile the next queued kernel; there is one for each call."""
-        again, others = self._waiting
+        is_recompilation, others = self._waiting
         try:
-            name, text = again.popleft()
+            name, text = is_recompilation.popleft()
         except IndexError:
             name, text = others.popleft()
         return name, self._compile(name, text)

@@ -93,10 +93,10 @@ def _reads_memory_at_own_points(node: Node, inside: Collection[int]) -> bool:
     )
 
 
-def _ratio(mine: Sequence[Follow], theirs: Sequence[Follow]) -> float:
+def _ratio(stage: Sequence[Follow], consumer: Sequence[Follow]) -> float:
     """Return the points of a stage per point of its consumer, from how both follow the tile."""
-    ratios = {f.dim: f.ratio for f in theirs if f.dim is not None}
-    return float(math.prod(f.ratio / ratios.get(f.dim, 1) for f in mine if f.dim is not None))
+    ratios = {f.dim: f.ratio for f in consumer if f.dim is not None}
+    return float(math.prod(f.ratio / ratios.get(f.dim, 1) for f in stage if f.dim is not None))
 
 
 def check_stored(group: GroupOp, model: PipelineModel) -> None:

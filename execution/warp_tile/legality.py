@@ -40,6 +40,6 @@ def _check_sources(model: PipelineModel, members: Sequence[int], follow: Mapping
                 raise NotFusable(f"'{name}' is read at planes that follow the tile, and at others")
 
 
-def followed_dimensions(indices: Sequence[AnyIndex], mine: Sequence[Follow]) -> tuple[int | None, ...]:
-    """Return the tile dimension that each further index follows, given `mine`, the dimensions of its reader."""
-    return tuple(mine[i.var].dim if isinstance(i, Index) and i.var is not None else None for i in indices[2:])
+def followed_dimensions(indices: Sequence[AnyIndex], reader_maps: Sequence[Follow]) -> tuple[int | None, ...]:
+    """Return the tile dimension that each further index follows, given its reader's maps."""
+    return tuple(reader_maps[i.var].dim if isinstance(i, Index) and i.var is not None else None for i in indices[2:])

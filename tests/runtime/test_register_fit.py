@@ -331,7 +331,7 @@ def test_kernels_that_are_compiled_again_come_first():
         side.start("first", "")
         assert begun.wait(60)
         for name, again in (("second", False), ("third", False), ("again", True)):
-            side.start(name, "", again=again)
+            side.start(name, "", is_recompilation=again)
         may_go_on.set()
         found: list[str] = []
         while len(found) < 4:
