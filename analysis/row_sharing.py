@@ -49,7 +49,7 @@ def _read(op: ReadOp, of: dict[SSAValue, int]) -> _Value:
 
 
 def _computed(op: Operation, known: Mapping[SSAValue, _Value]) -> _Value:
-    """Return the value of an op: alike in two rows if its operands are, which may be of several rows."""
+    """Return the value of an op; two rows share it if they share its operands."""
     if op.regions:
         return op, 0
     operands = [known.get(value, (value, None)) for value in op.operands]

@@ -158,7 +158,7 @@ class UpdateFacts:
 
 
 def sums_points(update: UpdateOp) -> bool:
-    """Whether each point only sums over the domain, so that a thread may sum several points side by side."""
+    """Whether each point only sums over the domain, so that a thread may sum several adjacent points."""
     facts = UpdateFacts(update)
     return (
         facts.commutes

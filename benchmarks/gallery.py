@@ -66,7 +66,7 @@ def inputs_of(name: str) -> tuple[np.ndarray, ...]:
 
 
 def as_seen(inputs: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Return the largest input pictures, side by side if there are two small ones."""
+    """Return the largest input pictures, joined horizontally if there are two small ones."""
     if inputs[0].ndim == 4:  # a layer's: three channels of the first picture
         piece = inputs[0][0, :, :, :3]
         return scaled(piece / piece.max())

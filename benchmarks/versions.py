@@ -101,7 +101,7 @@ def compiled(build: Callable[[], Any], name: str, target: str) -> tuple[Any, dic
 
 
 def work(task: tuple[str, tuple[str, ...], float, bool]) -> list[dict[str, Any]]:
-    """Compile one subject in some forms, then time these in turn."""
+    """Compile one subject in some forms, then time these alternately."""
     name, forms, deadline, dry = task
     rows: list[dict[str, Any]] = []
     build, programs, texts = subjects(1 << 10)[name], {}, {}

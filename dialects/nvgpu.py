@@ -44,7 +44,7 @@ class TokenType(ParametrizedAttribute, TypeAttribute):
 
 @irdl_op_definition
 class DeviceAsyncCopyOp(IRDLOperation):
-    """Begin to copy `dstElements` neighbours; both ends lie at multiples of the size of the copy."""
+    """Begin to copy `dstElements` adjacent elements; both addresses are multiples of the size of the copy."""
 
     name = "nvgpu.device_async_copy"
 

@@ -42,7 +42,7 @@ _UNORDERED: dict[str, np.ufunc] = {
 
 
 class FunctionReader(NamedTuple):
-    """The reader of a function: its name for messages, the grid that it computes on, and its reads that data decide."""
+    """The reader of a function: its name for messages, the grid that it computes on, and its data-dependent reads."""
 
     name: str
     grid: Box
@@ -124,7 +124,7 @@ def _indices(op: ReadOp | WriteOp, env: Mapping[SSAValue, Array], scalars: Mappi
 
 
 class UpdateEvaluation:
-    """One update while it is computed: the functions as they stand, on the box that they are needed on."""
+    """State of one update during its evaluation: the current functions, on their needed box."""
 
     def __init__(self, evaluation: Evaluation, op: UpdateOp, plan: UpdatePlan, by_data: frozenset[ReadOp], state: Box):
         self._evaluation, self._op, self._plan, self._box = evaluation, op, plan, state

@@ -1,4 +1,4 @@
-"""Eight short algorithms with updates, reductions, scans, gathers: a summed-area table, a dither and the like."""
+"""Eight short algorithms with updates, reductions, scans, gathers: a summed-area table, a dither and others."""
 
 from collections.abc import Sequence
 

@@ -42,7 +42,7 @@ class TileSchedule(ScheduleAttr):
 
     @property
     def tiles_per_block(self) -> int:
-        """Tiles that a block computes in turn, along y."""
+        """Tiles that a block computes one after the other, along y."""
         return 1
 
     def verify(self) -> None:

@@ -75,7 +75,7 @@ def _only_read(update: UpdateOp) -> ReadOp | None:
 
 
 def _may_merge(inner: UpdateOp, outer: UpdateOp) -> bool:
-    """Whether both updates combine integers alike, the inner from its neutral value, and read by the outer alone."""
+    """Whether both updates have one integer combiner, and the inner starts neutral and is read by the outer only."""
     if (
         len(inner.old_funcs) != 1
         or len(outer.old_funcs) != 1

@@ -1,4 +1,4 @@
-"""Registers that kernels spill in tiles that meet no border, which are the most."""
+"""Registers that kernels spill in interior tiles, which are the majority."""
 
 from xdsl.dialects import func
 

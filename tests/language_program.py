@@ -1,4 +1,4 @@
-"""Programs of the whole language as data, and the Python text that defines one for the halide wheel and for us alike.
+"""Programs of the whole language as data, and the Python text that defines one for the halide wheel and for tilefuse.
 
 A `Program` is what the generator draws (`random_language.py`), what is checked (`language_check.py`) and what is made
 small (`language_shrink.py`). Expressions are trees of `E`; an operation is a row of `TEMPLATES`.

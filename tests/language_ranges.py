@@ -72,7 +72,7 @@ class Ranges:
         return self._memo[id(e)][1]
 
     def forget(self) -> None:
-        """Compute anew, since a source has changed."""
+        """Recompute, since a source has changed."""
         self._memo.clear()
 
     def points(self, domain: Domain) -> int:

@@ -158,7 +158,7 @@ class _Drawn:
 
 
 def _size(rng: Random, params: dict[str, hl.Param], image: hl.ImageParam) -> Any:
-    """Return an int32 made of parameters and of sizes of an image: now and then not positive."""
+    """Return an int32 made of parameters and of sizes of an image: sometimes not positive."""
     terms = [hl.cast(hl.Int(32), p) for p in params.values() if not p.type().is_float() and p.type().bits() <= 32]
     first = rng.choice([*terms, *terms, image.width(), image.height() - 2])
     match rng.randrange(5):

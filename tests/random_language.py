@@ -317,7 +317,7 @@ class Drawer:
         return place, beside
 
     def scattered(self, scope: Scope, extent: int, stage: Stage | None = None) -> E:
-        """Return a position that data decide, within a picture."""
+        """Return a data-dependent position within a picture."""
         rng = self.rng
         value = self.values.small_integer(scope)
         if (

@@ -93,7 +93,7 @@ def scheduled(shape: str, target: str) -> str:
 
 
 def _number(rng: Random) -> int:
-    """Around a power of two, small ones more often; now and then 0 or less."""
+    """Draw a number around a power of two, small ones more often; sometimes 0 or less."""
     power = rng.choice([rng.randrange(12), rng.randrange(12), rng.randrange(64)])
     return rng.choice([0, -1]) if rng.random() < 0.06 else max(0, (1 << power) + rng.choice([0, 0, 0, 1, -1]))
 

@@ -217,7 +217,7 @@ def of_tile(group: GroupOp, tile: tuple[int, ...]) -> dict[StageOp, list[tuple[i
 
 
 def check_counts(builder: _Builder, module: ModuleOp, target: str) -> None:
-    """Raise AssertionError if a dear function is computed much more often than it has points."""
+    """Raise AssertionError if an expensive function is computed much more often than it has points."""
     on = machine(target)
     box = [(0, n) for n in EXTENT] + ([(0, 3)] if builder.planes else [])
     inputs = {"bytes": box[:2], "words": box[:2], "values": [(0, EXTENT[0])]}

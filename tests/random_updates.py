@@ -41,7 +41,7 @@ class _Program:
         return f, sizes
 
     def read(self, f: Any) -> Any:
-        """Return a stage that reads the updated Func, also at a place that data decide."""
+        """Return a stage that reads the updated Func, also at a data-dependent place."""
         if self.hl.__name__ == "halide":
             f.compute_root()
         g = self.hl.Func("g")

@@ -38,7 +38,7 @@ def memcheck(seed: int) -> Counter[str]:
 
 
 def racecheck(seed: int) -> Counter[str]:
-    """Return accesses of shared memory by threads that do not wait for one another."""
+    """Return accesses of shared memory by threads without synchronisation."""
     return _under(["--tool", "racecheck", "--racecheck-report", "all"], seed)
 
 

@@ -35,8 +35,9 @@ NOUNLESS = re.compile(
 """Words of a docstring's first line that stand for a noun instead of giving it. `quoted` code does not count."""
 
 IDIOM = re.compile(
-    r"\b((is|are) asked|asks|held|lies? (so|well)|as they (lie|come)|beside one another|written out|for ever|so many"
-    r"|nobody|by way of)\b",
+    r"\b((is|are) asked|asks|held|lies? (so|well)|as (they|it) (lie|come|stand)s?|beside one another|written out"
+    r"|for ever|so many|nobody|by way of|side by side|alike|anew|in turn|data (say|decide)|now and then"
+    r"|and the like)\b",
     re.IGNORECASE,
 )
 """Expressions of a private idiom, for which readers of CUDA and MLIR have terms: aligned, unrolled, adjacent, ..."""

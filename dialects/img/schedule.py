@@ -134,7 +134,7 @@ class ScheduleAttr(Data[tuple[tuple[str, ParameterValue], ...]], ABC):
 
 
 def parameters_in(text: str) -> dict[str, ParameterValue]:
-    """Read parameters as they stand in a schedule's text, `blocks = 2, unroll = [1, 2]`. Raises VerifyException."""
+    """Parse the parameters of a schedule's text, `blocks = 2, unroll = [1, 2]`. Raises VerifyException."""
     found: dict[str, ParameterValue] = {}
     at = 0
     while (one := _PARAMETER.match(text, at)) is not None:

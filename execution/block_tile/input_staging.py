@@ -21,7 +21,7 @@ from tilefuse.dialects.img.ops import GroupOp, StageOp
 
 
 def stageable(model: PipelineModel, group: GroupOp) -> list[SSAValue]:
-    """Find the outside functions that the group reads at several places, all of which follow the tile alike.
+    """Find the outside functions that the group reads at several places, all of which follow the tile equally.
 
     Functions that only stages beside the output's chain read stay: such a read may be all that says which points
     belong to the tile, where it is of another result of a stage that the chain reads.

@@ -121,7 +121,7 @@ def _near(columns: set[int], width: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The reads of one function by a stage at constant offsets, with the coordinates scaled alike."""
+    """The reads of one function by a stage at constant offsets, with equally scaled coordinates."""
 
     producer: int
     offsets: ReadOffsets

@@ -1,4 +1,4 @@
-"""Blocks that compute several tiles in turn, and copy the inputs of the next tile meanwhile.
+"""Blocks that compute several tiles one after the other, and copy the inputs of the next tile meanwhile.
 
 for s in 0 .. n:
   if s < n: fetch(tile s) into half s % 2; its copies are a group

@@ -109,7 +109,7 @@ class GemmSchedule(ScheduleAttr):
 
     @property
     def repeat(self) -> int:
-        """Blocks of points that a thread takes in turn, along `rows_dim`."""
+        """Blocks of points that a thread computes one after the other, along `rows_dim`."""
         return self.number("repeat")
 
     @property

@@ -146,7 +146,7 @@ def _widths(columns: int) -> Iterator[int]:
 
 
 def _heights(rows: int, across: int, cores: int) -> Iterator[int]:
-    """Return strip heights, with `across` strips side by side: such that cores get equally many, or many low ones."""
+    """Return strip heights, for `across` strips per row: with equally many strips per core, or many low strips."""
     below = [max(1, n * cores // across) for n in ROUNDS]
     balanced = {-(-rows // (n * HEIGHT_MULTIPLE)) * HEIGHT_MULTIPLE for n in below}
     yield from sorted(balanced)

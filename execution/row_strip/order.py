@@ -92,7 +92,7 @@ def _ended(op: Operation, inside: set[Operation], left: dict[Operation, int]) ->
 
 
 class _Order:
-    """A greedy order of operations that depend only on one another and on earlier values."""
+    """A greedy order of operations that depend only on each other and on earlier values."""
 
     def __init__(self, ops: Sequence[Operation]):
         self.place = {op: i for i, op in enumerate(ops)}

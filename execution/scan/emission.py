@@ -203,7 +203,7 @@ class ScanKernel(UpdateFunction):
             self._steps([self._at(line, k)], kept, [i])
 
     def _kept_of_lanes(self, where: _Where, rest: Num) -> tuple[list[SSAValue], Num]:
-        """Keep the old values of lines side by side; how many lines these are, of the `rest` from the first on."""
+        """Keep the old values of adjacent lines; return them and the number of lines, at most `rest`."""
         width, depth = self.schedule.width, self.recurrence.depth
         kept = self._kept(depth, width)
         count = self.e.min(rest, width)
@@ -214,7 +214,7 @@ class ScanKernel(UpdateFunction):
 
     @contextmanager
     def _lanes(self, where: _Where, count: Num) -> Iterator[tuple[Num, _Where]]:
-        """Open a loop over lines side by side: the number of one, and its coordinates."""
+        """Open a loop over adjacent lines; yield the number and the coordinates of one."""
         first = self.recurrence.lines[0].coordinate
         with self.e.loop(count, "i", simd=True) as i:
             yield i, where | {first: self.e.add(where[first], i)}

@@ -46,7 +46,7 @@ def places_along(update: UpdateOp, found: Recurrence) -> Iterator[IndexSum]:
 
 @dataclass(frozen=True)
 class Run:
-    """Places of a line, side by side, that an update sets one after the other."""
+    """Adjacent places of a line, which an update sets one after the other."""
 
     places: IndexSum
     goes_up: bool

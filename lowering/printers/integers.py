@@ -272,7 +272,7 @@ def _may_be_clamped(p: FunctionText, op: Operation, a: CExpr, b: CExpr) -> bool:
 
 
 def _same_reading(p: FunctionText, op: Operation, x: SSAValue, y: SSAValue, type_: Attribute) -> tuple[CExpr, CExpr]:
-    """Read two integers of one type alike, signed or unsigned, whichever needs no cast."""
+    """Read two integers of one type as signed or both as unsigned, whichever needs no cast."""
     a, b = p.use(x), p.use(y)
     if isinstance(type_, IndexType):
         return a, b

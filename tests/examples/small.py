@@ -1,4 +1,4 @@
-"""The pipelines of Halide's apps and the like, with fewer levels and channels, so that pictures may be small."""
+"""Pipelines of Halide's apps and similar ones, with fewer levels and channels, so that pictures may be small."""
 
 import dataclasses
 

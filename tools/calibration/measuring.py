@@ -66,7 +66,7 @@ def tasks(
 
 
 def drawings(task: Task) -> list[Drawing]:
-    """Return drawings: the model's choice at each size, its next choices, and random ones of every kind alike."""
+    """Return drawings: the model's choice at each size, its next choices, equally many random ones of every kind."""
     kinds = [k for k in kinds_in(task.subject.module(), task.target, EXTENTS) if k in task.kinds]
     random = Random(f"{task.seed} {task.subject.name}")
     found = []

@@ -323,7 +323,7 @@ class GroupOp(IRDLOperation):
             )
 
     def _verify_steps(self, update: UpdateOp) -> None:
-        """Check the stages that steps compute: the terms stand at the update's coordinates, and stay in their step."""
+        """Check the stages of steps: the terms have the update's coordinates, and are read in their step only."""
         what, term = f"group '{self.sym_name.data}': update '{update.sym_name.data}'", self.steps[-1]
         behind = [u.operation for f in update.funcs for u in f.uses]
         finish = self.epilogue

@@ -153,7 +153,7 @@ class UpdateOp(IRDLOperation):
 
     @property
     def currents(self) -> list[BlockArgument]:
-        """The functions as they stand at a point of the domain."""
+        """The current functions at a point of the domain."""
         return list(self.body.block.args[len(self.coordinates) :])
 
     @property
