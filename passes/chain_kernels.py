@@ -19,12 +19,13 @@
         func.call @a_tile(...)
       }
 
-A kernel begins by letting the next one start, unless its group is marked (`late_launch`), and waits until the one
-before is done before it touches memory: in each branch for itself, so that a block finds out about its tile while the
-kernel before still runs. Lines that are prefetched into the L2 cache are not memory touched.
-Started by a launch that allows it (programmatic dependent launch, from sm_90 on), a kernel's blocks are in place when
-the last wave of the kernel before ends, be that of the same call or of the one before; started by any other, the two
-instructions do nothing.
+A kernel first permits the next kernel to start, unless its group is marked `late_launch`. Before its first memory
+access it waits for the end of the previous kernel; the wait is in each branch, so that a block computes the position of
+its tile while the previous kernel still runs. Prefetches to the L2 cache are no memory accesses in this sense.
+
+If the launch permits it (programmatic dependent launch, from sm_90 on), blocks of a kernel are resident when the last
+wave of the previous kernel ends, in the same call or the previous one. In other launches both instructions have no
+effect.
 """
 
 from __future__ import annotations

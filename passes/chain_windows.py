@@ -6,9 +6,9 @@
     left2(x) = a(x);   left1(x) = max(b(x), left2(x - 1))
     out(x) = max(c(x), right1(x + 1), left1(x - 1))
 
-Each term is then computed at its own column, once for both sides, and a thread needs of its neighbours the partial
-results alone: one value a step, however wide the window. For combiners that take terms in any order, to the bit; part
-of `group-stages`, which compares.
+Each term is then computed at its own column, once for both directions, and a thread needs only the partial results of
+its neighbours: one value per step, for any width of the window. Results are equal to the bit, since the combiners
+permit any order. This is a part of `group-stages`, which compares the cost.
 """
 
 from __future__ import annotations

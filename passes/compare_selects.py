@@ -3,7 +3,7 @@
     %s = arith.select %c, %one, %v : f32                    %r = arith.cmpf oeq, %v, %one : f32
     %r = arith.cmpf oeq, %s, %one : f32             =>      %r_1 = arith.ori %c, %r : i1
 
-GCC makes jumps of such a pair (a threshold of a threshold), and a loop with a jump in it is not vectorised. For CPUs.
+GCC compiles such a pair (a threshold of a threshold) to jumps, and does not vectorise loops with jumps. For CPUs.
 """
 
 from __future__ import annotations

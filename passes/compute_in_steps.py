@@ -16,10 +16,10 @@
       %t1 = img.update "t_update" ... { %v = img.read %term[%x, %y, %r] ...; img.write %v at [%x, %y] }
     }
 
-Halide's `compute_at` at a reduction variable. A function that an update reads at its reduction variables has all of its
-points in memory otherwise, once for each step: nothing of it goes through memory then. A group of stages that gives
-such a function, and no other, goes into the update's group if that alone reads it, where a model can run both
-(`fuses_steps`), and as far as the cost model finds that cheaper.
+This is Halide's `compute_at` at a reduction variable. Otherwise a function that an update reads at its reduction
+variables is stored in memory, with values for each step. A group that yields only such a function is merged into the
+update's group if the update is its only reader, an execution model supports the result (`fuses_steps`), and the cost
+model finds it cheaper.
 """
 
 from __future__ import annotations

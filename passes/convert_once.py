@@ -8,8 +8,9 @@
                                                        %b = img.stage "b" (%x, %y) -> f32 {
                                                          %p = img.read %f[%x - 1, %y]
 
-A pixel is cast once and not by each tap, with the arithmetic on constants that all taps have in common. On CPUs rows of
-stages are in the caches, and the loop over taps has floats alone; a cast of bytes takes the unpacking of them twice.
+A pixel is then cast once instead of once per tap, together with the operations on constants that all taps share. On
+CPUs rows of the new stage stay in the caches, and the loop over taps has only floats; a cast of bytes needs two
+unpackings.
 """
 
 from __future__ import annotations

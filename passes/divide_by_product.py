@@ -3,9 +3,9 @@
     %s = arith.addi %ab, %c : i16      (three bytes: at most 765)
     %q = arith.divui %s, 3 : i16                                =>    %p, %q = arith.mului_extended %s, 21846 : i16
 
-Of all numbers of 16 bits compilers divide by such a product and a shift; of sums of pixels the product alone is right,
-which vectors have an instruction for. It is, where `65536 / 3` is rounded up by so little that times the largest
-number it stays below 65536. For CPUs.
+For arbitrary 16-bit numbers compilers use such a product and a shift. For sums of pixels the product alone is exact,
+and vectors have an instruction for it: the error of `65536 / 3` rounded up, times the largest number, must be less than
+65536. For CPUs.
 """
 
 from __future__ import annotations

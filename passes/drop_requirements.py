@@ -1,7 +1,7 @@
 """`drop-requirements`: remove the requirements of calls (level 1).
 
-Conditions are checked by the runtime, which computes those on points by programs of their own before it runs this one.
-What is computed for them alone goes with them.
+The runtime checks conditions, those on points by separate programs, before it runs this one. Values that only
+conditions need are removed too.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@
     %b = arith.addf %a, %q : f32         =>    %c = math.fma %b, %third, %zero : f32
     %c = arith.mulf %b, %third : f32
 
-A sum is -0 if all its terms are, and +0 if it starts with +0: that is all the difference. So the zero goes where a term
-is never -0, as pixels that were integers are not, and where the sign of a zero is not seen. A product with a positive
-number gets the zero in turn, in the same instruction (`fma`): it is +0 then where the sum was, and rounds once as the
-product did. Sums over windows start with 0 in most pipelines. The results are the same bit for bit.
+The initial +0 changes a sum only if all other terms are -0: the result is then +0 instead of -0. So the zero is removed
+if a term is never -0, such as pixels converted from integers, or if the sign of a zero has no effect. If the sum is
+multiplied by a positive number, the zero moves into this product by `fma`: the result is +0 again, and is rounded once,
+as the product was. Sums over windows start with 0 in most pipelines. Results are equal bit for bit.
 """
 
 from __future__ import annotations

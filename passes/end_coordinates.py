@@ -1,8 +1,8 @@
 """Coordinates from which functions repeat their values, as numbers at a nominal size and as scalars in the IR.
 
-A coordinate is a root and a constant beside it, `%first - 3`. What is made of coordinates is brought to one form, in
-which the least and the greatest of `%first - 3` and `%first - 5` is one of them: else those of a chain of a hundred
-stencils would be written by tens of thousands of operations.
+A coordinate is a root and a constant, `%first - 3`. Results are kept in a normal form, in which the minimum and maximum
+of `%first - 3` and `%first - 5` are one of these. Otherwise the coordinates of a chain of a hundred stencils would take
+tens of thousands of operations.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@
     %f = arith.cmpi ult, %b, %c32 : i32
     %r = arith.select %f, %s, %c0 : i32
 
-By the width or more nothing is left but the sign: 0 for `shli` and `shrui`; for `shrsi` the minui alone does
-it. MLIR and C leave such shifts undefined. Shifts by a constant or masked count below the width stay as they
-are. An index is shifted as i64, for kernels compute it in 32 bits or in 64. Shifts of vectors stay.
+A shift by the width or more leaves only the sign: 0 for `shli` and `shrui`; for `shrsi` the minui suffices. MLIR and C
+leave such shifts undefined. Shifts by a constant or masked count below the width, and shifts of vectors, are not
+changed. An index is shifted as i64, since kernels compute it in 32 bits or in 64.
 """
 
 from __future__ import annotations

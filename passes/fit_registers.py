@@ -1,18 +1,18 @@
 """Register fit: revise schedules and bounds by the CUDA compiler's report on each kernel (levels 3 and 5).
 
-The compiler is left to itself at first: then it often takes fewer registers, and orders instructions better, than for a
-number of blocks. What its report changes, kernel by kernel:
+Kernels are first compiled without a register bound, since the compiler then often uses fewer registers, and orders
+instructions better. Then, by the report of each kernel:
 
-- a kernel that leaves too few registers for the schedule's `blocks`, or spills, is bounded (`register_bounded`); so is
-  one whose blocks all run at once (`single_wave`) and that leaves room for more of them,
-- a kernel that leaves such room even when it is bounded is released: its blocks are no single wave (`for_many_waves`),
-- kernels that spill are tiled again with their need of registers noted; where the search has nothing better, they get
-  fewer blocks, then smaller tiles. If the version for the interior of the picture does not spill, they stay: few tiles
-  run the others, or none. That version is compiled by itself, unless the others are in a function of their own.
+- a kernel that leaves too few registers for the schedule's `blocks`, or spills, is bounded (`register_bounded`), as is
+  a kernel of a single wave (`single_wave`) for which more blocks would fit,
+- a kernel for which more blocks fit even with the bound is released: it is not a single wave (`for_many_waves`),
+- kernels that spill are tiled again, with their register needs recorded; if the search finds nothing better, they get
+  fewer blocks, then smaller tiles. If the interior version does not spill, the schedule is kept, since few tiles run
+  other versions. This version is compiled separately, unless the other versions are in a function of their own.
 
-Each kernel is compiled as soon as it is lowered and printed, beside the others, and again as soon as its own report is
-in. Only kernels that change are lowered again, and nothing waits for the reports of groups that the search schedules by
-themselves. No decision depends on which report comes first.
+Each kernel is compiled in parallel with others, as soon as it is lowered and printed, and again as soon as its own
+report is in. Only changed kernels are lowered again, and groups of independent searches do not wait for each other. No
+decision depends on the order of reports.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@
       ...
     } {kernel.level = "block_x"}
 
-A GPU launches 65535 blocks along y and z at most, and 2^31 - 1 along x. So the runtime runs this pass for the calls
-whose pictures ask for more along y or z; kernels of other calls do not pay for the division. Blocks keep their order.
+A GPU launches at most 65535 blocks along y and z, and 2^31 - 1 along x. The runtime runs this pass for calls that need
+more blocks along y or z; kernels of other calls have no divisions. The order of blocks does not change.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """`group-stages`: decide which stages share a kernel (level 1 to level 2).
 
-`greedy` (Sioutas 2020): every stage starts as its own group; the merge of a producer into the group of all
-its consumers that saves most time is done, until none saves any. `dp`: the best cut of the program order
-into consecutive groups, by dynamic programming (after Jangda 2020). `both`, the default, takes the cheaper. All
-ask the same cost model, on the light model of the pipeline. Groups that these find store one stage each; then some are
-merged whose kernel stores several (`passes/store_together.py`). The IR is rewritten once at the end.
+`greedy` (Sioutas 2020): every stage starts as a group; the pass merges a producer into the group of all its consumers
+with the largest saving, until no merge saves time. `dp`: the best partition of the program order into consecutive
+groups, by dynamic programming (after Jangda 2020). `both`, the default, takes the cheaper result. All use one cost
+model, on the light model of the pipeline. These groups store one stage each; then groups are merged whose kernel stores
+several stages (`passes/store_together.py`). The IR is rewritten once at the end.
 """
 
 from __future__ import annotations

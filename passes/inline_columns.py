@@ -6,9 +6,10 @@
         ... img.read %sum[%x, %y + 2]             =>
       img.yield %blur0                                      img.yield %blur0
 
-A loop over several rows of the reader computes each row of the stage once for all of them that read it, in registers:
-so no row of it is stored and loaded again, and one loop has memory read and write several rows at the same time. Done
-where pictures come from main memory, and the cost model finds it cheaper: caches are not faster by that. For CPUs.
+A loop over several rows of the reader computes each row of the stage once for all its readers, in registers: no row of
+the stage is stored and loaded, and one loop makes memory read and write several rows at a time. The pass applies if
+pictures come from main memory, and the cost model finds it cheaper; with pictures in caches it would not be faster. For
+CPUs.
 """
 
 from __future__ import annotations

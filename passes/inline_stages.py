@@ -1,12 +1,13 @@
 """`inline-stages`: compute a stage at its reads where recomputation costs nothing or almost nothing.
 
-A stage is inlined if it is read at a single place in all, or if it is cheap: at most `cheap` instructions and `reads`
-reads per point (a copy, a cast, a product). So is one that several readers have, each at one place, of which one is an
-update: they are no one kernel, and else it would be stored. Not if its readers have so many more points (of a table
-read through data, a row that a picture reads, an `x / 2`) that computing it at each of them takes longer than storing
-it, together with what is computed inside of it (`analysis/recomputation.py`). Nor, on a CPU, if it transposes what a
-recurrence gives, whose kernel then stores it in place of its own results. Outputs, stages under a boundary, and
-stages with a `place` written by hand stay.
+A stage is inlined if it has a single read, or if it is cheap: at most `max_instructions` instructions and `max_reads`
+reads per point (a copy, a cast, a product). A stage with several readers of one read each, one of which is an update,
+is inlined too: the readers cannot share a kernel, so it would be stored.
+
+A stage is not inlined if its readers have so many more points (as of a table with data-dependent reads, a row that a
+picture reads, or an `x / 2`) that evaluation at each of them takes longer than to store it, including stages that would
+be inlined into it (`analysis/recomputation.py`); nor, on a CPU, if it transposes a recurrence, whose kernel then stores
+it in place of its own results. Outputs, stages under a boundary, and stages with a `place` written by hand are kept.
 
     %sq = img.stage "sq" (%x) -> f32 { %v = img.read %in[%x] ...; %s = arith.mulf %v, %v; img.yield %s }
     ... img.read %sq[%x - 1] ...      =>      %v = img.read %in[%x - 1]; %s = arith.mulf %v, %v

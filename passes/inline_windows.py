@@ -7,10 +7,10 @@
     %mix = img.group "mix" {
       %mix1 = img.update "mix" (%d, %x) over (%c in [%lo, %n]) ... { the three points of %own at [%c, %x] ... }
 
-A convolution of each channel by itself, before one that mixes channels. A stage, or an update over few points that are
-known, which one update alone reads, at places that its first coordinate does not move, goes into its body, where the
-cost model finds that cheaper: nothing of it goes through memory then. Each point meets the one before it in the order
-of its domain, so results are the same to the bit.
+An example is a convolution of each channel before a mixture of channels. A stage, or an update over few known points,
+is inlined into an update if this is its only reader, if its reads do not depend on the reader's first coordinate, and
+if the cost model finds it cheaper: its values then do not go through memory. Points are combined in the order of their
+domain, so results are equal to the bit.
 """
 
 from __future__ import annotations

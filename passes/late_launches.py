@@ -1,9 +1,9 @@
 """Marking of launches after which the next kernel must not start early (`late_launch`).
 
-An SM splits one memory into L1 cache and shared memory, anew only while no block runs on it. Where the blocks of the
-next kernel move in before those of this one have ended (`chain-kernels`), the split stays as it is: a kernel that
-gathers, and has no shared memory of its own, then runs with the small cache of the kernel before, or of one long before
-that. So a kernel is marked if the next one would have less than half of the cache that it has by itself.
+A multiprocessor divides one memory into L1 cache and shared memory, and changes the division only while it runs no
+block. If blocks of the next kernel start before the end of this one (`chain-kernels`), the division stays: a kernel
+with gathers and without shared memory then runs with the small cache of an earlier kernel. So a kernel is marked if the
+next one would have less than half of its cache.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
                                                        %m = arith.andi %c, %d : i1
                                                        %r = arith.xori %m, %b : i1
 
-GCC has masks for all of these, but none that a mask chooses: a loop with such a select is not vectorised. A condition
-that is alike for all columns is no mask, so its select stays. For CPUs.
+GCC has masks for all of these operations, but no select between masks: it does not vectorise a loop with such a select.
+A condition that is equal for all columns is no mask, so its select is kept. For CPUs.
 """
 
 from __future__ import annotations

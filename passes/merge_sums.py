@@ -12,9 +12,9 @@
       ... img.write %v at [%i]
     }
 
-Halide's users write histograms and sums so, for a schedule to run rows side by side. Here execution models share out a
-domain themselves, and a table per row would be filled, stored and read again. Integers alone, of sizes that may be
-joined in any order at once; so too for `min max and or xor`.
+Halide's users write histograms and sums in this form, for schedules that run rows in parallel. Here execution models
+split a domain themselves, and a table per row would be filled, stored and loaded. Only for integers, of widths whose
+sums wrap in any order; also for `min max and or xor`.
 """
 
 from __future__ import annotations

@@ -23,13 +23,12 @@
       func.call @tile_border(..., %vectors_uniform)
     }
 
-The compiler makes a version of the tile body for each call with constant flags. A short body is fastest in all its
-versions. In a long one a branch around the loads and stores costs little beside what is computed between them, while
-each version takes compile time (more than in proportion to its length) and room in the instruction caches. So here
-tiles at borders, and tiles whose rows do not start where vectors may, share one version, in a function that is not
-inlined, which takes less compile time and fewer registers. A kernel of one wave or little more (`single_wave`,
-`few_waves`) takes as long as its slowest tile, so it keeps its versions; so does one of which most tiles are at
-borders (`mostly_border`).
+The compiler makes a version of the tile body for each call with constant flags. A short body is fastest with all its
+versions. In a long body, a branch around loads and stores costs little, while each version takes compile time (more
+than in proportion to its length) and space in the instruction caches. So border tiles, and tiles with unaligned rows,
+share one version of a long body, in a function that is not inlined, which takes less compile time and fewer registers.
+A kernel of one wave or little more (`single_wave`, `few_waves`) takes as long as its slowest tile, so it keeps its
+versions, as does a kernel with mostly border tiles (`mostly_border`).
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     %v = arith.maxnumf (arith.minnumf %a, 255.0), 0.0        %v = ...
     %i = arith.fptoui %v : f32 to i32                  =>     %i = arith.fptosi %v {kernel.in_range} : f32 to i32
 
-Casts saturate and make 0 of NaN, which takes C three comparisons where machines have an instruction. What programs
-cast has been clamped mostly. A result that fits a signed integer is cast to that: few machines have the other cast
-for vectors. For CPUs.
+Casts saturate and convert NaN to 0, which takes three comparisons in C, while machines have an instruction for the
+plain cast. Most operands of casts have been clamped. A result in the range of a signed integer is cast to a signed
+integer, since few machines have vector casts to unsigned ones. For CPUs.
 """
 
 from __future__ import annotations

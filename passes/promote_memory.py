@@ -1,9 +1,8 @@
 """`promote-memory`: decide in which memory every stage of a scheduled group is kept.
 
-Shared memory for what a block computes together, registers for what each thread computes around its own
-points; stages whose lifetimes do not overlap share a slot; rows are padded against bank conflicts.
-With `stage_inputs`, inputs become stages of the group too (`passes/input_staging.py`).
-A place written by hand is kept.
+Stages that a block computes together are in shared memory, stages that each thread computes around its own points in
+registers; stages with disjoint lifetimes share a slot; rows are padded against bank conflicts. With `stage_inputs`,
+inputs become stages of the group too (`execution/block_tile/input_staging.py`). Places written by hand are kept.
 """
 
 from __future__ import annotations

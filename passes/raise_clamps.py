@@ -9,10 +9,10 @@
     %f = img.stage "f" (%x) -> f32 {
       %v = img.read %edge[%x - 1] : !img.func<1xf32>
 
-This is how Halide's users write edges without BoundaryConditions. A computed index can land anywhere, so tiles cannot
-follow it; a boundary is dropped by the tiles inside its box. The ends must be computed from constants and sizes of
-inputs and surely be in order. What is clamped is a coordinate, times a small factor, plus a small constant: that does
-not wrap around, as no picture is 2^26 points wide in that dimension.
+Halide's users write edges in this form without BoundaryConditions. Tiles cannot follow a computed index, while interior
+tiles omit a boundary. The ends must be computed from constants and sizes of inputs, and provably be in order. The
+clamped value must be a coordinate, times a small factor, plus a small constant, which does not wrap, as no picture is
+2^26 points wide in that dimension.
 """
 
 from __future__ import annotations

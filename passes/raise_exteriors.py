@@ -10,11 +10,12 @@
  =>
     %f = img.boundary constant_exterior %in dims [0] in [%first] by [%n] value %zero : !img.func<1xf32>
 
-So Halide's users write zeros around a picture. What reads the stage would compute the choice at each of its reads; a
-boundary is dropped by the tiles inside its box, and is in operands once they are in shared memory. The ends of the box
-must be known before any stage runs, as those of `raise-clamps`, which runs before.
+Halide's users write zeros around a picture in this form. Readers of the stage would compute the select at each read;
+interior tiles omit a boundary, and operands in shared memory contain its values. The ends of the box must be known
+before any stage runs, as for `raise-clamps`, which runs before.
 
-On CPUs what an update reads is no vector along x where a boundary moves x: there such a stage stays one (`rows`).
+On CPUs reads of an update through a boundary that moves x are not vectorised along x, so such stages are kept there
+(`keep_rows`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Recomputation of stored stages in the kernels that read them: part of `group-stages`.
 
-`inline-stages` decides before anything is grouped, so it leaves what is read at several places: within a kernel it is
-computed once. Of what is stored for other kernels all the same, it may take less time to compute it there once more
-than to write it and read it back, if it reads nothing but what is in memory anyway.
+`inline-stages` decides before stages are grouped, so it keeps stages with several readers: within a kernel they are
+computed once. If such a stage is stored for other kernels, and reads only functions in memory, it may be cheaper to
+recompute it in these kernels than to store and load it.
 """
 
 from __future__ import annotations

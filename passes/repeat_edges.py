@@ -7,11 +7,11 @@
     %edges = img.boundary repeat_edge %small dims [0] in [%first] by [%n] : !img.func<1xf32>
     ... img.read %edges[%x - 9]
 
-A function of what repeats its edges has the same value, to the bit, from some coordinate on, if its coordinate stands
-in nothing but indices that follow it. The coarse levels of a pyramid need a few points beside the picture, and each
-finer one twice as many and more: at the finest the picture is a fraction of what would be computed. Only functions in
-memory are limited, by which those that they are made of are, too; and only where that saves a share of the points at
-the size that is optimised for, for tiles at the edges then clamp what they read.
+A function of a source with repeated edges is constant, to the bit, from some coordinate on, if its coordinate occurs
+only in indices that follow it. The coarse levels of a pyramid need a few points outside of the picture, and each finer
+level twice as many: at the finest level most computed points would be outside. Only functions in memory are limited,
+which limits their sources too, and only if this saves a share of the points for the size of `extent`, since border
+tiles then clamp their reads.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@
       ...                                            %q = memref.load %row[%k + 1]
     } {kernel.simd}                                } {kernel.simd}
 
-Compilers find an address for each of the reads otherwise, and have no registers for the addresses of several rows:
-`first + x + 1` may wrap around before it is made as wide as an address. For CPUs.
+Otherwise compilers compute an address for each of the reads, and have too few registers for the addresses of several
+rows, since `first + x + 1` may wrap before it is extended to an address. For CPUs.
 """
 
 from __future__ import annotations

@@ -15,10 +15,10 @@
     }
     %g = img.stage "f" (%x, %y, %t) -> f32 { ... of f_1, f_2, f_3 and %f, by %t }
 
-As an update its kernel takes the steps one after the other, and whatever else its domain has with them. Stages run at
-all points at once, and are fused and inlined as others are. The steps are the outermost dimension of the domain; each
-reads slices of earlier ones only, so within a step the order does not matter. Steps are computed beside the domain,
-too, where later ones read them: so all that the update reads is defined everywhere, by a boundary.
+The kernel of an update runs the steps one after the other, with all other dimensions of its domain. Stages run at all
+points in parallel, and are fused and inlined as others. The steps are the outermost dimension of the domain; each step
+reads only slices of earlier ones, so the order within a step does not matter. If later steps read points outside of the
+domain, steps are computed there too: therefore all sources of the update must be defined everywhere, by a boundary.
 """
 
 from __future__ import annotations

@@ -6,10 +6,9 @@
     } {kernel.simd,                             to %part == 0 ? %a + %full : %b { ... } {kernel.simd}
        kernel.shift_inwards = 16}           }
 
-Compilers go through the columns that fill no vector one by one, or by vectors of half the size: of bytes up to 63
-columns of a row. Here the last vector begins where all of it lies in the row, so that some columns are computed twice
-(Halide's `TailStrategy::ShiftInwards`): the loop reads nothing that it stores. Rows of less than a vector are left to
-the compiler. For CPUs.
+Compilers run the remaining columns one by one, or by vectors of half the size: up to 63 columns of a row of bytes. Here
+the last vector ends with the row, so that some columns are computed twice (Halide's `TailStrategy::ShiftInwards`); the
+loop must not read its own stores. Rows of less than a vector are left to the compiler. For CPUs.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@
     =>
     ... %v = img.read %f[%x, 10]
 
-So are tables that are computed of nothing but their coordinates; functions of which so many slices are read that no
-thread could hold them, each at a constant: they would be stored whole; and functions that choose among others by
-a coordinate. What is left reads at constant distances, which tiles follow.
+The pass also inlines tables that depend on their coordinates only; functions that are read at constants in more slices
+than a thread could keep, which would otherwise be stored as a whole; and functions that select among others by a
+coordinate. The remaining reads are at constant offsets, which tiles can follow.
 """
 
 from __future__ import annotations

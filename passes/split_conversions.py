@@ -7,8 +7,8 @@
       memref.store %p, %out[%x] : i8                }
     } {kernel.simd}                                 scf.for %x = %part to %end { cast, store } {kernel.simd}
 
-Compilers make as many vectors of floats as one of pixels holds, four for bytes, and compute all of them side by side:
-what they compute finds no registers then. The part stays in the first cache. For CPUs.
+Compilers compute as many vectors of floats as a vector of pixels has elements per float, four for bytes, at once, and
+run out of registers. A part of the row stays in the L1 cache. For CPUs.
 """
 
 from __future__ import annotations

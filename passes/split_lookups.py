@@ -8,8 +8,8 @@
     } {kernel.simd}                                 scf.for %x = %part to %end { load, load %table, store }
                                                   }
 
-Processors gather words and longer numbers alone, so that compilers take no loop with such a load for vectors: what is
-computed before it is done for one column at a time then. The second loop does no more than look up. For CPUs.
+Processors have gathers of 32 and 64 bits only, so compilers do not vectorise loops with narrow table lookups, including
+the computation of their places. After the split, the second loop only looks up. For CPUs.
 """
 
 from __future__ import annotations

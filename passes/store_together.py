@@ -1,8 +1,8 @@
 """Merging of groups into kernels that store several stages: part of `group-stages`.
 
-A function that several groups read, or that is an output too, cannot vanish into one of them: but one kernel may store
-it and compute with it what reads it. And stages that read the same function load it once if one kernel computes both.
-So groups that each store one stage are merged, best saving first, as long as that takes less time.
+A function with readers in several groups, or that is an output too, must be stored; but one kernel may store it and
+compute its readers. Also, stages that read one function load it once if one kernel computes both. So groups that store
+one stage each are merged, the largest saving first, while this saves time.
 """
 
 from __future__ import annotations

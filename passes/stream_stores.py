@@ -5,9 +5,9 @@
       memref.store %v, %out[%x]       =>         scf.for %k = 0 to %lines { vector.store %line, %out[...] nontemporal }
     } {kernel.simd, kernel.stream}             }
 
-A line that is stored as a whole is not loaded before, and leaves the caches to others. Lines begin where memory has
-them begin, which is found for each part; pixels before the first and after the last are stored one by one. A memory
-barrier at the end of the function has others see them. For CPUs.
+A cache line that is stored as a whole is not loaded before, and does not evict other lines. The position of the lines
+is computed for each part; pixels before the first and after the last line are stored one by one. A memory barrier at
+the end of the function makes the stores visible. For CPUs.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@
     %sums = memref.alloca() : memref<32x4xf32, 3 : i64>
     ... memref.store %v, %sums[%tx, %i] ... memref.load %sums[%tx_1, %j] ...
 
-On a GPU each thread has registers of its own all along. On a CPU one thread runs after the other, in each thread loop.
+On a GPU each thread keeps its registers between thread loops. On a CPU threads run one after the other in each thread
+loop, so their values need an array.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """`tile`: choose tile, threads and vector width of every group (level 2 to level 3).
 
-The search walks the tiling space (block, thread and serial levels; Anderson 2021) of every execution model, under the
-analytical cost on the light model (`execution/search.py`). A schedule that stands in the IR already is kept. `sizes`,
-`threads` and `vector` set one by hand, for all groups or for `only`. Tiles that a compiler was found not to have
-registers for stand on the group as `register_needs`, and count as what they need. With `explain` the cheapest
-schedule of each execution model is left on the group, too, as `candidates`.
+The search enumerates the tiling space (block, thread and serial levels; Anderson 2021) of every execution model, with
+the analytical cost on the light model (`execution/search.py`). Existing schedules in the IR are kept. `sizes`,
+`threads` and `vector` set a schedule by hand, for all groups or for `only`. The attribute `register_needs` of a group
+lists schedules that the compiler could not fit into registers, with the registers that they need. With `explain` the
+pass also annotates each group with the cheapest schedule of each execution model (`candidates`).
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """`validate-occupancy`: check every schedule against the target's limits.
 
-Checks, per group: the schedule is well-formed for its execution model, which says where atomics or tables cannot do
-what an update asks; threads, shared memory and registers of a block are within the target's limits, by NVIDIA's
-allocation rules (`targets/occupancy.py`); at least one block fits a multiprocessor; what blocks leave for one another
-fits the GPU's memory, as far as its size is known before a call. Registers and spills are known where a compiler's
-report has put `registers` and `spill_bytes` on the group. On a CPU the arrays of a tile lie on a thread's stack and
-have to fit there. Code that is written out for a thread has a budget (`execution/written_out.py`), as compilers are
-slow over it. Too much of anything is an error that names the limit and the stage; with `fix=true` the tile is made
-smaller instead. The result stands on the group as `occupancy`, and where the next kernel should not
-overlap as `late_launch` (for a GPU).
+Checks per group: the schedule is valid for its execution model, including its atomics and tables; threads, shared
+memory and registers of a block are within the target's limits, by NVIDIA's allocation rules (`targets/occupancy.py`);
+at least one block fits a multiprocessor; workspaces fit the GPU's memory, as far as their size is known before a call.
+Registers and spills are known if a compiler's report has set `registers` and `spill_bytes` on the group. On a CPU the
+arrays of a tile must fit a thread's stack. Unrolled code of a thread has a budget (`execution/written_out.py`), since
+compilers are slow on it.
+
+A violation is an error that names the limit and the stage; with `fix=true` the tile is made smaller instead. The pass
+writes the result on the group as `occupancy`, and marks groups with which the next kernel should not overlap
+(`late_launch`; for a GPU).
 """
 
 from __future__ import annotations

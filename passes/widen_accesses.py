@@ -6,10 +6,10 @@
       ...                                           ...
       memref.store %r, %out[%x] : i8                vector.store (%r | %r_1 << 8 as vector<2xi8>), %out[...]
 
-Compilers make vectors of such a loop by moving pixels between the halves of registers, on one port; taken as wider
-numbers they lie in their lanes from the start. A pixel that two accesses read (one at x + 1, and one at x for the next
-pixel) is taken out of one number once. All accesses must be of one width, all numbers of another, at most
-four times as wide. What is left at the end is a loop of its own. For CPUs, whose bytes are in little-endian order.
+Compilers vectorise such a loop by moving pixels between the halves of registers, on one port; wide numbers have their
+pixels in the right lanes from the start. A pixel that two accesses read (one at x + 1, and one at x for the next pixel)
+is extracted once. All accesses must have one width, all numbers another, at most four times as wide. Remaining pixels
+have a loop of their own. For CPUs, which are little-endian.
 """
 
 from __future__ import annotations

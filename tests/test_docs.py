@@ -1,5 +1,6 @@
 """What the pages show runs as it stands: Python, command lines on the examples, IR."""
 
+import ast
 import os
 import re
 import shlex
@@ -193,6 +194,14 @@ def missing(text):
 @pytest.mark.parametrize("page", [ROOT / "README.md", *ROOT.glob("docs/*.md")], ids=lambda page: page.name)
 def test_files_that_pages_name_exist(page):
     assert missing(page.read_text()) == set()
+
+
+def test_files_that_docstrings_name_exist():
+    rooms = [link.resolve() for link in (ROOT / "tilefuse").iterdir() if link.is_symlink()]
+    trees = [ast.parse(path.read_text()) for room in rooms for path in room.rglob("*.py")]
+    nodes = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Expr))
+    texts = [node.value.value for node in nodes if isinstance(node.value, ast.Constant)]
+    assert missing("\n".join(map(str, texts))) == set()
 
 
 def test_missing_files_and_folders_are_found():
