@@ -38,9 +38,9 @@ class Calibration:
     packed_rows: float = 1.7
     """Registers to take apart and join rows of V points, two to a register, over (V / 2 - 2) * V / 8."""
     at_barrier: float = 1.13
-    """Where rows are exchanged: registers per value that waits at a barrier."""
+    """Registers per value that is live across a barrier, if rows are exchanged."""
     at_barrier_terms: float = 0.07
-    """Where rows are exchanged: registers per value read by the stage that reads most."""
+    """Registers per value read by the stage with most reads, if rows are exchanged."""
     code_limit: float = 3000.0
     """Instructions of one thread's straight-line code from which fetching them costs."""
     code_penalty: float = 1.63

@@ -31,7 +31,7 @@ class FirstBest:
     key: int
     """The number of the one that is compared."""
     better: str
-    """Of keys: `lt` or `gt`."""
+    """Comparison of keys: `lt` or `gt`."""
     last: bool
     """Whether of equal keys the last one is kept."""
     terms: tuple[SSAValue, ...]

@@ -202,7 +202,7 @@ class Factors:
     dim: int
     along: dict[int, Constant]
     across: dict[OffsetVector, Constant]
-    """By offset, which is 0 in `dim`."""
+    """Coefficients by offset, which is 0 in `dim`."""
 
 
 def factors(kernel: Mapping[OffsetVector, Constant], dim: int) -> Factors | None:

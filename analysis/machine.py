@@ -36,15 +36,15 @@ class Machine:
     calibration: Calibration = DEFAULTS
     """Fitted constants of the cost of warp tiles."""
     first_cache_bytes: int = 0
-    """Of one core's first cache, of a CPU; what rows should stay in."""
+    """L1 cache of a CPU's core, into which rows should fit."""
     vector_bytes: int = 16
-    """Of a vector register, or the most that a thread of a GPU loads at once."""
+    """Size of a vector register; on a GPU the largest load of a thread."""
     vector_registers: int = 16
-    """Of a core of a CPU."""
+    """Vector registers of a CPU's core."""
     last_cache_bytes: int = 0
-    """Of the cache that all cores of a CPU share."""
+    """Cache that all cores of a CPU share."""
     clock_ghz: float = 3.0
-    """Of a CPU."""
+    """Clock of a CPU."""
 
     def microseconds(self, *, instructions: float, bytes: float = 0.0, kernels: int = 0) -> float:
         """Estimate the time of work that is in no kernel yet: of instructions, then memory, then launches.

@@ -83,8 +83,8 @@ class Node:
     instructions: float = 0.0
     """Thread instructions per point beside the reads."""
     shared_instructions: float = 0.0
-    """Of these, what does not depend on the dimensions after x and y: a thread that computes all of them does it
-    once."""
+    """Instructions among them that do not depend on the dimensions after x and y: a thread with all points of these
+    runs them once."""
     accesses: list[Access] = field(default_factory=list)
     hull: list[Access] = field(default_factory=list)
     """At most two accesses per way of reading a producer: the least and the greatest offsets. Footprints

@@ -28,7 +28,7 @@ class Line:
 
     coordinate: SSAValue
     dim: int
-    """Where it stands alone among the indices that are written."""
+    """Dimension of the written function that the coordinate indexes."""
     is_pure: bool
     """Whether it runs over the box of the functions, or over the domain."""
 
@@ -40,9 +40,9 @@ class Recurrence:
     along: SSAValue
     """The coordinate of the domain along which steps follow one another."""
     dim: int
-    """Where it is among the indices that are written."""
+    """Dimension of the written function along which steps follow one another."""
     lines: tuple[Line, ...]
-    """In order of their dimensions, x first."""
+    """Lines in the order of their dimensions, x first."""
     goes_up: bool
     """Whether steps go up along that dimension, not down."""
     back: Mapping[ReadOp, int]

@@ -26,7 +26,7 @@ class RunningSum:
     way: str
     """A combiner."""
     term: SSAValue | None
-    """Of a step; None for what stands there."""
+    """Term of a step; None for the old value."""
 
 
 def running_sum(facts: UpdateFacts) -> RunningSum | str:

@@ -10,7 +10,7 @@ import networkx as nx
 from tilefuse.dialects.naming import printable
 
 WIDTH, HEIGHT = 150, 40
-"""Of a node, in pixels."""
+"""Size of a node, in pixels."""
 GAP, DROP = 24, 36
 """Pixels between neighbours of a layer, and from a layer to the next one."""
 _COLOURS = ("#cfe3f6", "#fbe0c3", "#d5eed0", "#e6d8f0", "#f8d2d8", "#e4e0c8")

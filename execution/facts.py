@@ -21,7 +21,7 @@ from tilefuse.dialects.img.ops import Definition, GroupOp, UpdateOp
 MOST_RANK = 16
 
 HALO = 1.25
-"""Of an extent, up to which more that is needed is a halo; beyond it readers scale, or shift far."""
+"""Factor on an extent up to which needed points beyond it count as halo; beyond it readers scale, or shift far."""
 
 
 def nominal_extent(extent: Sequence[int], machine: Machine) -> tuple[int, ...]:

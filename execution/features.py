@@ -29,7 +29,7 @@ class Roofline(Features):
     bytes: float
     """Bytes from and to main memory, of the whole kernel."""
     instructions: float
-    """Of all threads, or of all vector lanes of a CPU."""
+    """Instructions of all threads, or of all vector lanes of a CPU."""
 
     def roofline(self, machine: Machine) -> tuple[float, float]:
         """Return microseconds of main memory, and of the instructions, each alone at its full rate."""

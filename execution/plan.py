@@ -29,7 +29,7 @@ class TileFunction(NamedTuple):
     """A function of a tile that the kernel calls besides the tile body."""
 
     role: str
-    """Its part in the kernel, which its name ends with."""
+    """Role of the function in the kernel, the end of its name."""
     emit: Callable[[Emitter, TileContext, Sequence[KernelBuffer]], None]
     has_versions: bool = True
     """Whether it takes the arguments of the tile body; else the origin of the tile alone."""

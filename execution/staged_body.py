@@ -23,7 +23,7 @@ class Offset:
     number: Num = 0
     constant: int = 0
     multiple: int = 1
-    """Of which the number is one."""
+    """Divisor of the number."""
 
 
 class StagedBody(SharedBody):

@@ -44,7 +44,7 @@ class KernelArg:
     kind: Literal["input", "inout", "output", "scalar"]
     value: SSAValue
     planes: tuple[int, ...] = ()
-    """Of a function, per dimension: where the kernel counts coordinates from, so that groups may share it."""
+    """Per dimension of a function, the coordinate from which the kernel counts, so that groups may share it."""
 
 
 def groups_of(pipeline: PipelineOp) -> list[GroupOp]:

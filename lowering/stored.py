@@ -19,7 +19,7 @@ class Stored:
     follow: tuple[Follow, ...]
     """Relation of its dimensions to the tile's."""
     results: tuple[tuple[int, int], ...]
-    """Of each value that leaves: its number in the stage, and in the group."""
+    """For each stored value, its number in the stage, and in the group."""
 
     @property
     def first(self) -> int:

@@ -64,9 +64,9 @@ class Root:
     emit: Callable[[Emission], SSAValue]
     serial: int
     least: bool = False
-    """Of `terms`; else the greatest."""
+    """Whether the root is the least of `terms`; else the greatest."""
     terms: tuple[End, ...] = ()
-    """If it is the least or the greatest of some."""
+    """Coordinates of which the root is the least or the greatest, if it is one."""
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class Report:
     shared_bytes: int
     """Static shared memory of one block."""
     own_spill_bytes: int | None = None
-    """Of `spill_bytes`, bytes of the kernel's body, without functions that are not inlined; None if that is unknown."""
+    """Part of `spill_bytes` in the kernel's body, without functions that are not inlined; None if it is unknown."""
 
 
 @dataclass(frozen=True)

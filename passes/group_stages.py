@@ -40,7 +40,7 @@ from tilefuse.passes.store_together import store_together
 PATIENCE = 6
 """Groups that the dynamic programming tries, each a stage longer than the last, while all are dearer than the best."""
 MARGIN = 0.1
-"""By how much of its own cost a group must be dearer for that."""
+"""Required increase of a group's cost, relative to its cost."""
 
 ABOUT = 1.05
 """Recomputation is taken if it costs about as much: it needs less memory, and stores of many planes are slower than

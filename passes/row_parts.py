@@ -120,7 +120,7 @@ class SplitStore:
     store: memref.StoreOp
     value: SSAValue
     name: str
-    """Of the array of kept values."""
+    """Name of the array of kept values."""
     operations: tuple[Operation, ...]
     """The operations of the later loop on a kept value, in order: they end with the store."""
     dropped: tuple[Operation, ...] = ()

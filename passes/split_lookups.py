@@ -27,7 +27,7 @@ from tilefuse.analysis.dependence import depending
 from tilefuse.passes.row_parts import SplitStore, places, split_loop, stores_at_end, vector_loops
 
 GATHERED_BITS = 32
-"""Of the least numbers that processors gather."""
+"""Width of the smallest numbers that processors gather."""
 LEAST_OPERATIONS = 8
 """On numbers, before a lookup, from which on it pays to have vectors of them."""
 _CASTS = (arith.TruncIOp, arith.ExtUIOp, arith.ExtSIOp)

@@ -39,7 +39,7 @@ CANDIDATES = "candidates"
 """On a group: the cheapest schedule of each execution model, with its predicted time, the cheapest model first."""
 AUTO = "auto"
 KNOWN = 0.01
-"""By how much less time another tile must be estimated than one whose registers are known: it may spill in its turn."""
+"""Relative saving that a tile of unknown registers must promise over one of known registers, since it may spill."""
 _BY_HAND = ("threads", "vector", "unroll", "tiles_per_block", "rows", "blocks", "more")
 """Options that say nothing without `sizes`."""
 

@@ -35,7 +35,7 @@ class Kernel:
     resident_blocks: int = 0
     """Blocks per multiprocessor that the bound on registers leaves room for; 0: the compiler's choice."""
     sums: tuple[FloatSum, ...] = ()
-    """Of floats, over a domain."""
+    """Float sums over a domain."""
     reorders: bool = False
     """Whether they are formed in another order than that of the domain."""
 

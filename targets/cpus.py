@@ -41,9 +41,9 @@ class Cpu:
     l3_bytes: int
     clock_ghz: float
     gbps: float
-    """Of all cores that are there, read and written together."""
+    """Bandwidth of all cores, reads and writes together."""
     core_gbps: float
-    """Of each of many busy cores."""
+    """Bandwidth of each of many busy cores."""
     vectors_per_ns: float
     start_us: float
 
@@ -65,7 +65,7 @@ class Table:
     cpus: Mapping[str, Cpu]
     by_id: Mapping[str, str]
     flags: Mapping[str, frozenset[str]]
-    """Of each instruction set, the widest of a machine last."""
+    """Flags of each instruction set, the widest of a machine last."""
 
     def generic(self, isa: str) -> Cpu:
         """Return the first row of an instruction set."""

@@ -21,7 +21,7 @@ class Occupancy:
 
     blocks_per_sm: int
     fraction: float
-    """Of the warps that the SM could hold."""
+    """Fraction of the warps that a multiprocessor can hold."""
     limited_by: str
     """`warps`, `blocks`, `registers` or `shared memory`: what allows the fewest blocks."""
 

@@ -26,7 +26,7 @@ class ElementType:
     """A pixel type, with the type in which stages compute its values."""
 
     type: Attribute
-    """As pixels have it, with a signedness: `ui8`, `si16`, `f32`."""
+    """Pixel type, with signedness: `ui8`, `si16`, `f32`."""
     code: str
     """Halide's kind of type: `int`, `uint` (a bool, too), `float` or `bfloat`."""
     bits: int
@@ -35,9 +35,9 @@ class ElementType:
     in_numpy: bool = True
     """Whether NumPy has that dtype; if not, the package ml_dtypes does."""
     significand: int = 0
-    """Of a float: bits of its significand, the leading one included."""
+    """Bits of a float's significand, including the leading one."""
     exponent: int = 0
-    """Of a float: the exponent of its greatest numbers, which are just below 2^(exponent + 1)."""
+    """Exponent of a float's largest numbers, which are just below 2^(exponent + 1)."""
 
     @property
     def name(self) -> str:
@@ -106,7 +106,7 @@ FLOATS: dict[Attribute, ElementType] = {row.type: row for row in _ROWS if row.is
 
 *_BUT_LAST, _LAST = (row.name for row in FLOATS.values())
 PIXEL_TYPES = f"i1, ui8..ui64, si8..si64, {', '.join(_BUT_LAST)} or {_LAST}"
-"""All types, for errors."""
+"""Names of all types, for errors."""
 
 
 _OF_ML_DTYPES = {row.dtype for row in _ROWS if not row.in_numpy}

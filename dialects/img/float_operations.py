@@ -30,7 +30,7 @@ class FloatOperation:
     instructions: float
     """Instructions of a thread, about: docs/cost-model.md. (Sums, and the products that feed them, may fuse.)"""
     name: str = ""
-    """As the frontend calls it; empty if it does not."""
+    """Name in the front end; empty if it has none."""
     exact: bool = False
     """Whether it is computed in the type itself: by a function of C's library without rounding."""
     span: Callable[..., ranges.FloatSpan | ranges.ExactSpan | None] | None = None

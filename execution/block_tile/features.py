@@ -37,21 +37,21 @@ class BlockFeatures(Features):
     """Features of a block-tile kernel."""
 
     bytes: float
-    """Of a tile, from and to memory."""
+    """Bytes of a tile, from and to memory."""
     instructions: float
-    """Of a tile, all threads."""
+    """Instructions of a tile, of all threads."""
     resident_threads: int = 0
-    """Of a multiprocessor."""
+    """Resident threads per multiprocessor."""
     one_by_one: bool = False
     """Whether threads move one point at a time."""
     written_out: float = 0.0
     """Instructions of a thread: straight-line code, on a GPU."""
     resident_blocks: float = USUAL_BLOCKS
-    """Of a multiprocessor."""
+    """Resident blocks per multiprocessor."""
     passes: float = 0.0
     """Passes of the warps of a tile through the banks of shared memory, for each lane."""
     steps: int = 1
-    """Of an update that a block computes one after the other."""
+    """Steps of an update, which a block computes one after the other."""
     at_border: float = 0.0
     """Share of the tiles that lie at the edges of the picture; on a CPU."""
 

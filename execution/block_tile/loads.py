@@ -20,7 +20,7 @@ PHASE_COST = 40.0
 INDEX_COST = 1.5
 """Instructions of address arithmetic per load that the threads do not share."""
 BANKS = 32
-"""Of shared memory, each of 4 bytes."""
+"""Banks of shared memory, each of 4 bytes."""
 MOST_AT_ONCE = 128
 """Bytes of a load that all lanes of a warp share in one pass."""
 
@@ -152,7 +152,7 @@ class Loads(NamedTuple):
     values: int
     """Loaded ahead by a thread, for all of its points."""
     passes: float
-    """Of a warp through the banks of shared memory, if the function is there."""
+    """Passes of a warp through the banks of shared memory, if the function is there."""
 
 
 def loads_of(node: Node, read: Read, piece: int, rows: int, deep: int, bytes: int) -> Loads:

@@ -70,7 +70,7 @@ class Reader:
     spans: Sequence[Span]
     """Around `origin`."""
     step: int
-    """Of which `origin` is a multiple in x."""
+    """Divisor of `origin` in x."""
     in_registers: bool = False
     """Whether a thread has the values of all of these points in registers."""
 
@@ -92,7 +92,7 @@ class SharedRows:
     width: int
     """Elements of one access."""
     offset: Num = 0
-    """Where the stage begins in the array."""
+    """Position of the stage in the array."""
 
     def index(self, e: Emitter, relative: Sequence[Num]) -> list[Num]:
         """Return the memref indices of a point."""

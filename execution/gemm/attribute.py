@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 from tilefuse.dialects.img.schedule import ScheduleAttr
 
 MOST_POINTS_OF_THREAD = 128
-"""Of a thread: more have no registers for their sums."""
+"""Largest number of points of a thread; more sums do not fit registers."""
 MOST_GEMM_BUFFERS = 4
 PATCH = (8, 4)
 """Threads of a warp along the first coordinate, and along the others, in a zigzag."""

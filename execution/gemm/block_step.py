@@ -41,11 +41,11 @@ class Copies:
     """Arrays of packed values, with the array row of each point of the domain."""
 
     arrays: Mapping[SSAValue, SSAValue]
-    """Of a row of vectors for each step."""
+    """Arrays with a row of vectors for each step."""
     of_rows: Mapping[SSAValue, SSAValue]
-    """Of all steps side by side, for each row of a block."""
+    """Arrays with all steps contiguous, for each row of a block."""
     of_steps: Mapping[SSAValue, SSAValue]
-    """Of all steps side by side, for all rows."""
+    """Arrays with all steps contiguous, for all rows."""
     row: Callable[[Mapping[SSAValue, Num]], Num]
     """The number of a step among those that are copied at once."""
 

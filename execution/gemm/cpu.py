@@ -57,9 +57,9 @@ class CpuGemmFeatures(Features):
     """Counts of a kernel on a CPU."""
 
     bytes: float
-    """From and to main memory, of the whole kernel; more where few of them lie side by side."""
+    """Bytes from and to main memory, of the whole kernel; more if few of them are adjacent."""
     cycles: float
-    """Of a block."""
+    """Cycles of a block."""
 
     def analytical(self, machine: Machine) -> float:
         memory = self.bytes / machine.bytes_per_us

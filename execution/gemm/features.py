@@ -37,7 +37,7 @@ RESIDENT_THREADS = 2048
 OTHERS_NOT_HIDDEN = 0.15
 """Share of memory, caches and arithmetic that does not hide behind the longest of them."""
 KEPT_BYTES = 16 << 20
-"""Of a function that the L2 cache keeps from one layer of tiles to the next."""
+"""Bytes of a function that the L2 cache keeps from one layer of tiles to the next."""
 L2_SECTOR = 32
 """Bytes that are loaded from the L2 cache at once."""
 L2_RATIO = 1.3
@@ -45,7 +45,7 @@ L2_RATIO = 1.3
 COPY = 5.0
 """Instructions of a copy to shared memory."""
 LOAD_PASSES = 2.0
-"""Of a load of a vector by a warp through shared memory, if neighbours share it; else twice as many."""
+"""Passes of a warp's vector load from shared memory, if adjacent lanes share the vector; else twice as many."""
 PASSES_PER_INSTRUCTION = 0.25
 """Such passes in the time of one instruction on all schedulers."""
 UNSTAGED = 2.0
@@ -209,23 +209,23 @@ class StagedFeatures(Features):
     """Counts of a kernel with staged operands."""
 
     bytes: float
-    """From and to main memory, of the whole kernel, where operands are read once."""
+    """Bytes from and to main memory, of the whole kernel, if operands are read once."""
     staged_bytes: float
     """Bytes that a block stages for one slice."""
     copies: float
     """Copies of a thread for one slice."""
     operations: float
-    """Of a thread, for one step."""
+    """Operations of a thread in one step."""
     loads: float
     """Loads of a thread from shared memory, for one step."""
     steps: float
     """Points of the domain."""
     slices: float
-    """Of the domain."""
+    """Slices of the domain."""
     threads: int
-    """Of a block."""
+    """Threads of a block."""
     registers: int
-    """Of a thread, about."""
+    """Estimated registers of a thread."""
     shared: int
     """Bytes of shared memory of a block."""
     parallel: float
@@ -288,17 +288,17 @@ class GemmFeatures(Features):
     """Counts of a kernel and of a thread."""
 
     bytes: float
-    """From and to main memory, of the whole kernel, where operands are read once."""
+    """Bytes from and to main memory, of the whole kernel, if operands are read once."""
     instructions: float
-    """Of a thread, for one step."""
+    """Instructions of a thread in one step."""
     reads: float
     """Loads of a thread through the L1 cache, for one step."""
     steps: float
     """Points of the domain."""
     threads: int
-    """Of a block."""
+    """Threads of a block."""
     registers: int
-    """Of a thread, about."""
+    """Estimated registers of a thread."""
     parallel: float
     """Operations of a thread that wait for none of each other."""
     around: float

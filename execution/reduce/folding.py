@@ -21,9 +21,9 @@ from tilefuse.execution.reduce.attribute import ReduceSchedule
 from tilefuse.lowering.emit import PRIVATE, Emitter, Num
 
 RANK = i64
-"""Of the place of a point in the order of the domain."""
+"""Type of a point's position in the order of the domain."""
 THERE = i32
-"""Of the flag that says whether there is a value."""
+"""Type of the flag that says whether there is a value."""
 _LAST = (1 << 63) - 1
 _NONE = -1
 """Less than the place of any point."""
@@ -36,7 +36,7 @@ class Fold(ABC):
 
     functions: tuple[int, ...]
     types: tuple[Attribute, ...]
-    """Of what is carried: a value of each function, and more."""
+    """Types of the carried values: one of each function, and more."""
     has_rank = False
     """Whether the last that is carried is the place of a point in the order of the domain."""
 

@@ -30,7 +30,7 @@ class Middle:
     end: Num
     phases: int = 1
     rounds: tuple[Num, Num] = (0, 0)
-    """Of several phases, the first and the end of the k that these columns belong to (`Phase`)."""
+    """With several phases, the first and the end of the k of these columns (`Phase`)."""
 
 
 Planes = Callable[[int], tuple[Num, Num]]

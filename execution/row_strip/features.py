@@ -25,11 +25,11 @@ class StripFeatures(Features):
     """Features of a strip kernel."""
 
     bytes: float
-    """From and to main memory, of the whole kernel."""
+    """Bytes from and to main memory, of the whole kernel."""
     instructions: float
-    """Of a strip, all vector lanes."""
+    """Instructions of a strip, of all vector lanes."""
     kept_bytes: float
-    """Of rows that a strip keeps, and of the rows of inputs that it reads again."""
+    """Bytes of the rows that a strip keeps, and of input rows that it reads again."""
     rows_per_loop: int = 1
     """Rows of the output in one loop."""
     streaming_stores: bool = False
@@ -37,7 +37,7 @@ class StripFeatures(Features):
     is_static: bool = False
     """Whether each thread is given as many strips at once."""
     vector_bytes: int = 0
-    """Of the schedule."""
+    """Vector size of the schedule."""
 
     def analytical(self, machine: Machine) -> float:
         memory, compute = self.times(machine)

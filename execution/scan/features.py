@@ -40,7 +40,7 @@ WINDOW_US = 0.85
 CHUNKS_USE = 0.9
 """Share of memory's rate that chunks have."""
 CHUNK_INSTRUCTIONS = 16.0
-"""Of a step of a chunk, beside those of its body: addresses, shared memory, sums."""
+"""Instructions of a step of a chunk besides those of its body: addresses, shared memory, sums."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class ScanFeatures(Roofline):
     """Counts of a kernel, and of the chain of one line."""
 
     steps: float
-    """Of a line."""
+    """Steps of a line."""
     chain: float
     """Operations of a step, one after the other at worst."""
     lines: float
@@ -65,11 +65,11 @@ class ScanFeatures(Roofline):
     is_along_x: bool = False
     """Whether lines go along x, and so along rows of all that they read and write."""
     chunks: int = 0
-    """Of a line that blocks share out; 0 if it is one thread's."""
+    """Chunks of a line that blocks share; 0 if a line belongs to one thread."""
     steps_of_chunk: int = 0
-    """Of a chunk, though the line may end before."""
+    """Steps of a chunk, though the line may end before."""
     windows: float = 0.0
-    """Of the chunks of a line."""
+    """Windows of a line's chunks."""
     at_once: int = 0
     """Blocks with such chunks that a multiprocessor has room for."""
 

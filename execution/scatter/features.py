@@ -14,7 +14,8 @@ GLOBAL_PER_US = 30e3
 SAME_PLACE_US = 0.002
 """Microseconds between two that meet at one place of global memory."""
 CLASHES = 0.6
-"""By what power of the lanes to a copy they wait for one another: data decide, and many pictures have large areas."""
+"""Exponent of the waiting time in the number of lanes per copy: it depends on data, and many pictures have large
+areas."""
 FULL_FLIGHT = 40e3
 """Bytes on their way to a multiprocessor that hide what memory takes to answer."""
 LATENCY_US = 1.2
@@ -38,7 +39,7 @@ class ThreadTableFeatures(Roofline):
     steps: float
     """Points of the domain, which each thread takes one after the other."""
     elements: float
-    """Of a table."""
+    """Elements of a table."""
     threads: float
     """Pure points."""
     resident: int
@@ -62,9 +63,9 @@ class ScatterFeatures(Roofline):
     elements: float
     """Elements that a block's part of the values may meet at: of its table, or in memory."""
     copies: int
-    """Of each in the block's table; 0 where there is none."""
+    """Copies of each element in the block's table; 0 without a table."""
     threads: int
-    """Of a block."""
+    """Threads of a block."""
     resident: int
     """Blocks on a multiprocessor."""
     in_flight: float

@@ -22,9 +22,9 @@ class TwoPasses:
     function: UpdateFunction
     box: TableWindow
     points: int
-    """Of a row, at most."""
+    """Largest number of points of a row."""
     copies: int
-    """Of each element."""
+    """Copies of each element."""
     elements: Sequence[Attribute]
     join: Callable[[int, Num, SSAValue], None]
     """Join a value with an element of the table of a function."""

@@ -26,9 +26,9 @@ class LanePoint:
     warp: Num
     lane: Num
     column: Num
-    """From the lane's first own column."""
+    """Column, counted from the lane's first own column."""
     row: Num
-    """From the warp's first own row."""
+    """Row, counted from the warp's first own row."""
     deep: tuple[Num, ...] = ()
     """Further coordinates."""
 

@@ -42,7 +42,7 @@ class LinearInRows:
 
     fixed: float = 0.0
     each: float = 0.0
-    """For each row of the warp's own."""
+    """Value per own row of the warp."""
 
     def add(self, beyond: int, each: float) -> None:
         """Add `each` for every own row, and for `beyond` further rows."""
@@ -112,7 +112,7 @@ class Counts:
     stored_bytes: int = 0
     """Per point in x and y."""
     row_bytes: float = 0.0
-    """Of a lane's rows in memory, on average: their bytes over their number, as each begins and ends by itself."""
+    """Average bytes of a lane's rows in memory."""
     vector: int = 1
 
     def registers(self, pitch: int, c: Calibration) -> float:

@@ -47,7 +47,7 @@ class WarpFeatures(Features):
     resident_blocks: int
     """Blocks that a multiprocessor has registers, threads and shared memory for."""
     instructions: float
-    """Of one lane, beside those that pass rows from warp to warp."""
+    """Instructions of one lane, without those that exchange rows between warps."""
     exchanges: float
     """Writes and reads of rows that go from warp to warp, of one lane."""
     barriers: int
@@ -59,17 +59,17 @@ class WarpFeatures(Features):
     loads: bool
     """Whether anything is loaded."""
     loaded_bytes: float
-    """Of one lane, into tiles, all in flight at once."""
+    """Bytes that one lane loads into tiles, all in flight at once."""
     touched_bytes: float
     """Bytes of one lane, counted as often as an access touches their lines in the first-level cache."""
     stored_again: float
-    """Of one lane: what its stores touch beyond that where rows are stored one element at a time."""
+    """Further bytes that stores of one lane touch, if rows are stored one element at a time."""
     guarded: bool
     """Whether rows that are loaded or stored do not lie where vectors do."""
     row_bytes: float
-    """Of a warp's rows in memory, on average."""
+    """Average bytes of a warp's rows in memory."""
     rows: int
-    """Of a block, with the halo."""
+    """Rows of a block, including the halo."""
     unpaired_columns: int = 0
     """Columns of a lane in a group of few stages, where no two points share a register; else 0."""
 

@@ -34,7 +34,7 @@ class Footprint:
     rest: tuple[tuple[int, int], ...] = ()
     """(first, last) of every further dimension: absolute, or relative to the tile's where `along` says so."""
     along: tuple[int | None, ...] = ()
-    """For every further dimension, that of the tile which it follows plane by plane; None where it is not tiled."""
+    """For every further dimension, the tile dimension that it follows plane by plane; None if it is not tiled."""
     left: int = 0
     right: int = 0
     """Columns needed outside the tile."""
@@ -43,9 +43,9 @@ class Footprint:
     paired: bool = False
     """Two points of a row share a register (`pack-subwords`)."""
     shifted: bool = False
-    """Of a stage that is stored: whether its rows do not lie where vectors do, so that they move over the lanes."""
+    """Whether rows of a stored stage are not aligned, so that they are shifted across lanes."""
     piece: int = 0
-    """Of an input whose rows do not lie where vectors do: columns of the pieces in which it may be loaded; else 0."""
+    """Columns of the pieces in which an input with unaligned rows may be loaded; else 0."""
 
     def of_any_vector(self) -> Footprint:
         """Key of the layout without the parts that depend on a lane's column count."""

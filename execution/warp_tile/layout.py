@@ -73,7 +73,7 @@ class WarpLayout:
     """Rows of the block of which something that is stored is not valid, at the top."""
     bottom: int
     rounds: Mapping[int, int]
-    """For each stage, how many barriers stand before it: stages that become ready together share one."""
+    """Number of barriers before each stage: stages that become ready together share a barrier."""
     passed: int
     """Rows that a warp takes from the next one, at most: as many as one must have."""
 

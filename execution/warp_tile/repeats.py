@@ -21,7 +21,7 @@ class Carried:
     """A tile of one repetition that later repetitions read."""
 
     distance: int
-    """Of how many before."""
+    """Number of repetitions between the tile and its reader."""
     op: int
     """The operation that makes it, counted in its repetition."""
     result: int

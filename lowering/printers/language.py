@@ -22,14 +22,14 @@ class Language(ABC):
     name: ClassVar[str]
     helper_qualifier: ClassVar[str]
     rare_qualifier: ClassVar[str]
-    """In front of a helper that should not be inlined."""
+    """Qualifier of a helper that should not be inlined."""
     inline_qualifier: ClassVar[str]
     shared_qualifier: ClassVar[str]
-    """In front of an array in space 3."""
+    """Qualifier of an array in space 3."""
     shared_suffix: ClassVar[str]
     """After its brackets."""
     aligned_qualifier: ClassVar[str]
-    """In front of a private array that vectors are stored to."""
+    """Qualifier of a private array with vector stores."""
     barrier: ClassVar[str | None]
     """The statement that waits for the block; None where its threads run one after the other."""
     fence: ClassVar[str]

@@ -26,7 +26,7 @@ class PrintedMemRef:
     type: MemRefType[Any]
     extents: tuple[CExpr, ...]
     strides: tuple[CExpr, ...] | None
-    """In elements; None for a C array."""
+    """Strides in elements; None for a C array."""
     passed: tuple[str, ...]
     """Arguments that a call passes for it."""
     wide: bool = False

@@ -109,7 +109,7 @@ class BufferSpec(NamedTuple):
     """Layout of an input or output to which a kernel is specialised, dimensions x first."""
 
     strides: tuple[int | None, ...]
-    """In elements; None where the kernel takes them as arguments."""
+    """Strides in elements; None for strides that are arguments of the kernel."""
     bounds: tuple[Interval | None, ...]
     """(min, extent) of the small dimensions."""
     aligned: bool

@@ -38,11 +38,11 @@ class Request:
     """Sizes that a call requests, by the names of inputs and outputs; extents and mins x first."""
 
     shapes: Mapping[str, tuple[int, ...]]
-    """Of the inputs, in their arrays' axes."""
+    """Shapes of the inputs, in the axes of their arrays."""
     out_shapes: Mapping[str, tuple[int, ...]]
-    """Of the outputs that the caller gives an array for."""
+    """Shapes of the outputs with an array from the caller."""
     sizes: Mapping[str, tuple[int, ...]]
-    """Of the outputs whose extents the caller gives."""
+    """Extents of the outputs that the caller gives."""
     mins: Mapping[str, tuple[int, ...]]
 
 
@@ -55,7 +55,7 @@ class CallBoxes:
     input_orders: dict[str, AxisOrder]
     output_orders: dict[str, AxisOrder]
     computed: dict[str, Box]
-    """Of the outputs: what must be computed of them, which is more if other outputs read them."""
+    """Computed boxes of the outputs, which are larger than the requested ones if other outputs read them."""
 
 
 def input_ops(pipeline: PipelineOp) -> list[InputOp]:

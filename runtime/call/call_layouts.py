@@ -28,9 +28,9 @@ class CallLayouts(NamedTuple):
     input_specs: dict[str, BufferSpec]
     output_specs: list[BufferSpec]
     out_shapes: tuple[tuple[int, ...], ...]
-    """Of outputs as arrays have them."""
+    """Shapes of outputs, in the axes of their arrays."""
     may_host: list[bool]
-    """Which of the outputs may hold temporaries until they are written."""
+    """Whether each output may hold temporaries until it is written."""
 
 
 def call_layouts(

@@ -26,7 +26,7 @@ from tilefuse.runtime.call.scalars import Scalar
 from tilefuse.runtime.errors import CallError
 
 FARTHEST_COORDINATE = 2**61
-"""Of any coordinate, to either side: differences of two, and twice one, fit 64 bits."""
+"""Largest magnitude of a coordinate: differences of two, and twice one, fit 64 bits."""
 
 
 def check_mins(name: str, mins: Sequence[int]) -> None:

@@ -46,7 +46,7 @@ class Settings:
     passes: Sequence[ModulePass] | None = None
     """Instead of the standard ones; lowering follows."""
     options: Mapping[str, object] = field(default_factory=dict)
-    """Of `standard_passes`: extent, algorithm."""
+    """Options of `standard_passes`: extent, algorithm."""
     several: bool = True
     """Whether groups may store several stages."""
 

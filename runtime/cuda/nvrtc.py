@@ -43,7 +43,7 @@ class CompileReport:
     spill_bytes: dict[str, int]
     """Spill stores and loads of one thread, in bytes; 0 is what we want."""
     own_spill_bytes: dict[str, int]
-    """Of these, bytes of the kernel's body, without functions that are not inlined."""
+    """Part of these bytes in the kernel's body, without functions that are not inlined."""
     stack_bytes: dict[str, int]
     """Local memory of one thread: private arrays that did not become registers, and spills."""
     shared_bytes: dict[str, int]

@@ -23,11 +23,11 @@ class CachedCall(NamedTuple):
     stream_kind: ArrayKind
     """Whose current stream the call runs on."""
     kind: ArrayKind
-    """Of the arrays that it returns."""
+    """Kind of the arrays that it returns."""
     new: tuple[tuple[tuple[int, ...], str], ...]
     """Shape and dtype of each output, if the call is to make them."""
     spans: tuple[tuple[int, int], ...]
-    """Of the inputs and given outputs: bytes from the address to the lowest and behind the highest."""
+    """Bytes from the address to the lowest and behind the highest element, of inputs and given outputs."""
     inputs: int
 
     def may_overlap(self, pointers: Sequence[int]) -> bool:

@@ -84,7 +84,7 @@ class CopyOut:
     offset: int
     """Bytes from the start of the arena to the first element that is copied."""
     strides: tuple[int, ...]
-    """Of the temporary, in elements, x first."""
+    """Strides of the temporary, in elements, x first."""
     output: int
     itemsize: int
 

@@ -26,7 +26,7 @@ class Prepared(Protocol):
     """A call of known shapes, strides and alignment, ready to run."""
 
     out_shapes: tuple[tuple[int, ...], ...]
-    """Of the outputs, in their arrays' axes."""
+    """Shapes of the outputs, in the axes of their arrays."""
 
     largest: str
     """The temporary, or the workspace, that takes most memory, for messages."""

@@ -14,7 +14,7 @@ MOST_COPIED = 1 << 29
 COUNTED = 19
 """Operations that the cost model counts for a point of a box of 3 x 3: loads, sums, a product, a store."""
 ROW_POINTS = 1024
-"""Of a row of the box: all that it reads stays in the first cache."""
+"""Points of a row of the box: all that it reads stays in the L1 cache."""
 
 SOURCE = r"""
 #include <omp.h>

@@ -27,13 +27,13 @@ class Drawing:
     """Drawn schedules of all groups; like groups get like schedules."""
 
     kind: str = ""
-    """One of CALIBRATED_KINDS, where a group has such a schedule."""
+    """Kind of the schedule, one of CALIBRATED_KINDS, for groups that have one."""
     position: float = 0.0
-    """Where in the list of the search, from 0 to 1."""
+    """Position in the list of the search, from 0 to 1."""
     best: int | None = None
     """Instead: the cheapest at the size of this number."""
     rank: int = 0
-    """With `best`: not the cheapest but the one with so many before it."""
+    """With `best`: number of cheaper schedules."""
 
 
 def kind_of(candidate: Candidate) -> str:
@@ -66,7 +66,7 @@ class Draw(ModulePass):
     """Pictures to predict for, x first."""
     drawing: Drawing
     record: dict[str, Any] = field(default_factory=dict, compare=False)
-    """Of the last application: `predicted_us` per size (kernels added), the different `schedules`, and their
+    """Results of the last application: `predicted_us` per size (kernels added), the different `schedules`, and their
     `resident_blocks`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

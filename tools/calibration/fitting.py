@@ -32,7 +32,7 @@ MOST_CHANGE = 4.0
 SAME = 0.01
 """Share by which predictions may differ and the schedules still count alike as the model's choice."""
 LOSS_WEIGHT = 0.7
-"""Of the loss of the choice, beside the error, in what is fitted."""
+"""Weight of the choice's loss against the error, in the fit."""
 SHARES = ("desynchronized", "overlap_miss")
 """At most 1."""
 

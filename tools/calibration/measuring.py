@@ -47,7 +47,7 @@ class Task:
     seed: int
     target: str
     deadline: float
-    """Of `time.time()`: no schedule is begun after it."""
+    """Time, as of `time.time()`, after which no schedule is begun."""
     repeat: int = 7
     dry: bool = False
     """Compile as far as CUDA text."""

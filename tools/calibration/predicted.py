@@ -29,9 +29,9 @@ class Predict(ModulePass):
 
     target: str
     extent: tuple[int, ...]
-    """Of the picture that `tile` chose for, x first."""
+    """Size of the picture that `tile` chose for, x first."""
     record: dict[str, Any] = field(default_factory=dict, compare=False)
-    """Of the last application: `predicted_us`, and the different `schedules` as text."""
+    """Results of the last application: `predicted_us`, and the different `schedules` as text."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         total, found = 0.0, []
