@@ -78,8 +78,6 @@ def _is_stored_for_updates(sites: Sequence[ReadSite]) -> bool:
 def _is_read_as_its_source(stage: StageOp, sites: Sequence[ReadSite]) -> bool:
     """Whether a stage passes on one value, at its own point, from memory, and only updates read the stage.
 
-    of memory in either case.
-
     As a network's layer, which is read once for each weight of the next: a maximum with 0 of its sum.
     """
     found = list(reads(stage))

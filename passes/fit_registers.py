@@ -12,7 +12,8 @@ instructions better. Then, by the report of each kernel:
 
 Each kernel is compiled in parallel with others, as soon as it is lowered and printed, and again as soon as its own
 report is in. Only changed kernels are lowered again, and groups of independent searches do not wait for each other. No
-decision depends on the order of reports.
+schedule depends on the order of reports; but marks of late launches, and which groups share a kernel, are those of the
+last lowering, before which other reports may have come.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 // The sum over %r reads "blurred" at %r, which nobody else does: each step of it computes a tile of that. What two read
 // stays in a kernel of its own; so does what is read at places that move with %r. What terms alone read is computed there
-// where that is cheaper, else with always=true.
+// where that is cheaper, else with force=true.
 
 img.pipeline @sum {
   %in = img.input "in" : !img.func<2xf32>
