@@ -66,7 +66,7 @@ def test_integers_keep_every_bit(type, weights_x, weights_y, scale, seed):
         return (weight - low) % 2 ** type.bits() + low
 
     f[x, y] = hl.cast(type, weighted(image, weights_x, weights_y, scale=scale, wrap=wrap)) ^ hl.cast(type, x)
-    module, after = separated(hl.Pipeline(f), least=1)
+    module, after = separated(hl.Pipeline(f), min_saving=1)
     found, wanted = (  # what is multiplied by 0 is read no more, so that more points could be computed
         compile_pipeline(m, "reference")(picture(type, seed), sizes=(4, 5), mins={"f": (0, 0)}) for m in (after, module)
     )
@@ -168,7 +168,7 @@ def test_what_is_no_product_stays():
     image, f = hl.ImageParam(hl.UInt(16), 2, "image"), hl.Func("f")
     laplacian = {(i, j): 1 for i in range(3) for j in range(3)} | {(1, 1): 7}
     f[x, y] = sum(image[x + i, y + j] * w for (i, j), w in laplacian.items())
-    module, after = separated(hl.Pipeline(f), least=1)
+    module, after = separated(hl.Pipeline(f), min_saving=1)
     assert str(after) == str(module)
 
 
