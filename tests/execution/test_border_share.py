@@ -3,8 +3,10 @@
 import pytest
 
 import tilefuse as hl
+from tilefuse.analysis.machine import machine
 from tilefuse.analysis.model import extract
 from tilefuse.dialects.img.ops import MOSTLY_BORDER, GroupOp, PipelineOp
+from tilefuse.execution.block_tile.cost import block_candidates
 from tilefuse.execution.border_share import interior_share
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.passes.merge_versions import OUTLINED, MergeVersions
@@ -69,6 +71,24 @@ def test_versions_are_kept_where_most_tiles_are_at_borders(scale, merged):
         MergeVersions(min_operations=1) if isinstance(p, MergeVersions) else p for p in lowering_passes(warps=True)
     ]
     assert (OUTLINED in str(run_passes(module, passes))) == merged
+
+
+@pytest.mark.parametrize(
+    ("chain", "share"), [((0,), 0.0), ((1,), 1.0), ((1, 1), 1.0)], ids=["points", "a stencil", "a chain of stencils"]
+)
+def test_a_tile_as_large_as_the_picture_is_at_its_border_on_a_cpu(chain, share):
+    extent, before = (64, 64), clamped()
+    for reach in chain:
+        stage = hl.Func("stage")
+        stage[x, y] = hl.sqrt(before[x - reach, y] + before[x + reach, y] + before[x, y])
+        before = stage
+    module = run_passes(hl.Pipeline(before).to_module(), standard_passes("cpu", extent=extent))
+    (pipeline,) = (op for op in module.body.block.ops if isinstance(op, PipelineOp))
+    model = extract(pipeline, extent)
+    for facts in (GroupFacts.of(op, model, extent) for op in pipeline.body.block.ops if isinstance(op, GroupOp)):
+        tiles = {c.tile: c.features for c in block_candidates(facts, machine("cpu"), thorough=True)}
+        assert tiles[64, 64].at_border == share
+        assert tiles[128, 64].at_border == 1.0  # half of it lies beside the picture
 
 
 def test_without_a_boundary_no_tile_is_at_a_border():
