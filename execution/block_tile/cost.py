@@ -187,7 +187,7 @@ class TileTerms:
         """Return the share of tiles at the edges of a picture, where a tile that is larger reaches beyond it."""
         needed = self.model.nodes[self.output].needed or box
         free = [d for d in range(len(tile)) if self._bounds[d] is None]
-        edges = {d for d, n in enumerate(tile) if n != box[d]} | {d for d in free if tile[d] != needed[d]}
+        edges = {d for d, n in enumerate(tile) if n != box[d]} | {d for d in free if needed[d] % tile[d]}
         if not edges.issuperset(free):
             # one tile has all of these points, and may read beyond them
             edges |= crossed_dimensions(self._facts, self.regions(tile))
