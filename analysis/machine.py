@@ -9,6 +9,8 @@ from tilefuse.dialects.diagnostics import PipelineError
 
 STAYS_SHARE = 0.4
 """Share of the last cache that a call may expect to find its own: others store and read meanwhile."""
+STARTS = 5.0
+"""Times that a loop on all cores begins and ends while one thread computes all of a picture that is left to it."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,11 @@ class Machine:
         Of a kernel's schedule `predict` makes the time.
         """
         return instructions / self.instructions_per_us + bytes / self.bytes_per_us + kernels * self.launch_us
+
+    @property
+    def alone_instructions(self) -> float:
+        """Instructions of a kernel that one thread of a CPU runs, as others would hardly have begun."""
+        return STARTS * self.launch_us * self.instructions_per_us / self.cores
 
     def keeps(self, bytes: float) -> bool:
         """Whether this many bytes stay in the last-level cache of a CPU from one call to the next."""

@@ -69,7 +69,9 @@ class BlockFeatures(Features):
             compute *= 1.0 + machine.calibration.code_penalty * max(0.0, self.written_out / limit - 1.0)
         else:
             compute *= 1.0 + CPU_BORDER * self.at_border
-        if self.blocks < machine.cores:
+        if not machine.is_gpu and self.blocks * self.instructions <= machine.alone_instructions:
+            compute *= machine.cores  # of which one computes all
+        elif self.blocks < machine.cores:
             compute *= machine.cores / self.blocks
         total = max(memory, compute) + SHORTER_NOT_HIDDEN * min(memory, compute) + machine.launch_us
         if machine.is_gpu:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from tilefuse.analysis.index import AnyIndex, Index
@@ -34,6 +34,9 @@ ROW_COST = 12.0
 """Vectors to begin a row of a stage, the one included that is computed again at its end."""
 SHARED_ROW_COST = 19.0
 """Vectors to begin a row that is computed with others: their loop needs the addresses of all."""
+STORE_WAIT = 100.0
+"""Vectors that could be computed while a loop waits for the stores of the one before it, which it reads: in small
+pictures, whose rows are short."""
 ROWS_PER_LOOP = (1, 4, 6)
 """Rows of the output in one loop: boxes of 3x3 points take 0.6 of the time of one row with four, 0.54 with six."""
 WIDE = 512
@@ -62,37 +65,78 @@ HALO_MISS = 0.3
 """Share of the columns that two strips read which comes from main memory twice."""
 
 
-def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
-    """Return the strips worth comparing, with their cost. Raises NotFusable for an illegal group."""
+def strip_candidates(facts: GroupFacts, machine: Machine) -> Sequence[Candidate]:
+    """Return the strips worth comparing, with their cost. Raises NotFusable for an illegal group.
+
+    What one thread is to compute is one strip, of which nothing is computed twice.
+    """
     deep = [fixed_span(facts.model, facts.output, d) for d in range(2, facts.rank)]
     planes = [1 if span is None else span[1] - span[0] + 1 for span in deep]
-    columns, height = facts.box[0], facts.box[1]
-    narrow = [ACROSS_WIDTH] if any(reads_across(facts.model.nodes[id], facts.members) for id in facts.members) else []
-    places = {id: Placement(Level.Block, Memory.Shared) for id in facts.members if id != facts.output}
-    streaming_stores = streams_output(facts, machine)
     counts = [
         rows
         for rows in (rolling_rows(facts, planes, rows_per_loop) for rows_per_loop in ROWS_PER_LOOP)
         if rows[facts.output].rows_per_loop <= OF_SEVERAL or all(len(ids) == 1 for ids in _loops(facts, rows))
     ]
-    for rows in counts if _shares_rows(facts, counts) else counts[:1]:
-        rows_per_loop, each = rows[facts.output].rows_per_loop, _loop_costs(facts, rows)
-        row_cost = (ROW_COST if rows_per_loop == 1 else SHARED_ROW_COST) * machine.vector_bytes
-        for width in (*narrow, *_widths(columns)):
-            kept = kept_bytes(facts, rows, width)
-            if kept > machine.fast_bytes or (rows_per_loop > OF_SEVERAL and width < min(WIDE, columns)):
-                continue
-            for tall in _heights(height, -(-columns // width), machine.cores):
-                if width in narrow and tall < min(height, ACROSS_HEIGHT):
-                    continue
-                tile = (width, tall, *planes)
-                found = _features(facts, rows, each, tile, row_cost)
-                found = replace(found, kept_bytes=kept)
-                is_static = is_static_better(found, machine)
-                found = replace(
-                    found, streaming_stores=streaming_stores, is_static=is_static, vector_bytes=machine.vector_bytes
-                )
-                yield Candidate(NAME, tile, (1,) * len(tile), rows_per_loop, places, found, predict(found, machine))
+    ways = counts if _shares_rows(facts, counts) else counts[:1]
+    narrow = [ACROSS_WIDTH] if any(reads_across(facts.model.nodes[id], facts.members) for id in facts.members) else []
+    alone = (
+        [c for rows in ways for c in _candidates(facts, machine, planes, rows, _single(facts))] if not narrow else []
+    )
+    return [c for c in alone if _is_little(c, machine)] or [
+        c for rows in ways for c in _candidates(facts, machine, planes, rows, _several(facts, machine, narrow))
+    ]
+
+
+def _single(facts: GroupFacts) -> Iterator[tuple[int, int]]:
+    """Return the columns and rows of a strip that has all points, with the halo that readers need.
+
+    Rows are a power of two, so that stages alike get the same.
+    """
+    columns, rows = (max(needed, n) for needed, n in zip(_needed(facts), facts.box[:2], strict=True))
+    yield next((w for w in WIDTHS if w >= columns), columns), max(HEIGHT_MULTIPLE, 1 << (rows - 1).bit_length())
+
+
+def _needed(facts: GroupFacts) -> tuple[int, ...]:
+    return (facts.model.nodes[facts.output].needed or facts.box)[:2]
+
+
+def _several(facts: GroupFacts, machine: Machine, narrow: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Return the columns and rows of strips that several threads compute."""
+    columns, height = facts.box[0], facts.box[1]
+    for width in (*narrow, *_widths(columns)):
+        for tall in _heights(height, -(-columns // width), machine.cores):
+            if width not in narrow or tall >= min(height, ACROSS_HEIGHT):
+                yield width, tall
+
+
+def _is_little(candidate: Candidate, machine: Machine) -> bool:
+    """Whether the only strip of a kernel is left to one thread."""
+    assert isinstance(candidate.features, StripFeatures)
+    return candidate.features.blocks * candidate.features.instructions <= machine.alone_instructions
+
+
+def _candidates(
+    facts: GroupFacts,
+    machine: Machine,
+    planes: Sequence[int],
+    rows: dict[int, StageRows],
+    sizes: Iterable[tuple[int, int]],
+) -> Iterator[Candidate]:
+    places = {id: Placement(Level.Block, Memory.Shared) for id in facts.members if id != facts.output}
+    streaming_stores = streams_output(facts, machine)
+    rows_per_loop, each = rows[facts.output].rows_per_loop, _loop_costs(facts, rows)
+    for width, tall in sizes:
+        kept = kept_bytes(facts, rows, width)
+        if kept > machine.fast_bytes or (rows_per_loop > OF_SEVERAL and width < min(WIDE, facts.box[0])):
+            continue
+        tile = (width, tall, *planes)
+        found = _features(facts, rows, each, tile, machine.vector_bytes)
+        found = replace(found, kept_bytes=kept)
+        is_static = is_static_better(found, machine)
+        found = replace(
+            found, streaming_stores=streaming_stores, is_static=is_static, vector_bytes=machine.vector_bytes
+        )
+        yield Candidate(NAME, tile, (1,) * len(tile), rows_per_loop, places, found, predict(found, machine))
 
 
 def is_static_better(found: StripFeatures, machine: Machine) -> bool:
@@ -186,16 +230,24 @@ def _features(
     rows: dict[int, StageRows],
     costs: Sequence[tuple[tuple[int, ...], float]],
     tile: tuple[int, ...],
-    row_cost: float,
+    vector_bytes: int,
 ) -> StripFeatures:
-    nodes = facts.model.nodes
+    nodes, rows_per_loop = facts.model.nodes, rows[facts.output].rows_per_loop
+    row_cost = (ROW_COST if rows_per_loop == 1 else SHARED_ROW_COST) * vector_bytes
+    wait = 0.0
     width, tall = min(tile[0], facts.box[0]), min(tile[1], facts.box[1])
     blocks = math.prod(-(-n // t) for n, t in zip(facts.box, tile, strict=True))
+    if all(size >= n for size, n in zip(tile, _needed(facts), strict=False)) and blocks == 1:
+        # what the only strip computes around its points is needed, whatever else is in the kernel
+        wait = STORE_WAIT * vector_bytes
+        rows = {id: replace(r, columns=(0, 0), first=r.last, spare=0) for id, r in rows.items()}
     instructions = 0.0
     for ids, each in costs:
         r, across = rows[ids[0]], sum(across_cost(nodes[id], facts.members, width) for id in ids)
-        instructions += _computed(r, tall) * (r.pitch(width) * (each + across) + row_cost / nodes[ids[0]].bytes)
-    rows_per_loop = rows[facts.output].rows_per_loop
+        row = r.pitch(width) * (each + across) + row_cost / nodes[ids[0]].bytes
+        if any(producer in rows for id in ids for producer in nodes[id].offsets):
+            row = max(row, wait / nodes[ids[0]].bytes / r.rows_per_loop)
+        instructions += _computed(r, tall) * row
     late = LATE_COST if width < facts.box[0] else BESIDE_COST * (rows_per_loop - 1) / rows_per_loop
     if late:
         instructions += late * sum(_late_bytes(facts, rows, width, tall))

@@ -557,6 +557,19 @@ def test_short_rows_are_fewer_in_a_loop():
     assert all(int(together) <= OF_SEVERAL or int(columns) >= WIDE for columns, together in found)
 
 
+@pytest.mark.parametrize(("extent", "one"), [((64, 64), True), ((100, 40), True), ((1536, 2560), False)])
+def test_a_small_picture_is_one_strip_with_its_halo(extent, one):
+    """Other threads would hardly have begun; short rows are computed several at a time, as each waits for stores."""
+    module = run_passes(nine_points(False, 12).to_module(), standard_passes("emerald_rapids", extent=extent))
+    pipeline = find_pipeline(module)
+    model = extract(pipeline, extent)
+    for group in (op for op in pipeline.body.block.ops if isinstance(op, GroupOp)):
+        schedule = StripSchedule.expect(group.schedule)
+        needed = model.nodes[model.node_of[group.output.funcs[0]]].needed
+        assert all(size >= n for size, n in zip(schedule.tile_sizes, needed, strict=True)) == one
+        assert not one or schedule.rows_per_loop > 1
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "float64"])
 @pytest.mark.parametrize("planes", [1, 3])
 @pytest.mark.parametrize("size", [(48, 128), (37, 300), (150, 15)])
