@@ -61,6 +61,9 @@ BESIDE_COST = 1.0
 and so does not follow it in time; strips of the picture's width have no others."""
 STREAM_CORES = 8
 """Fewer cores do not use all of the memory's bandwidth, and wait for stores past the caches longer than for others."""
+OF_POINT = 100.0
+"""Instructions for each point of a small picture. In a larger one some kernels are not left to one thread, so that
+threads wait for work already when a coarse level of a pyramid has little."""
 HALO_MISS = 0.3
 """Share of the columns that two strips read which comes from main memory twice."""
 
@@ -82,7 +85,7 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Sequence[Candidate]
     alone = (
         [c for rows in ways for c in _candidates(facts, machine, planes, rows, _single(facts))] if not narrow else []
     )
-    return [c for c in alone if _is_little(c, machine)] or [
+    return [c for c in alone if _is_little(facts, c, machine)] or [
         c for rows in ways for c in _candidates(facts, machine, planes, rows, _several(facts, machine, narrow))
     ]
 
@@ -109,10 +112,15 @@ def _several(facts: GroupFacts, machine: Machine, narrow: Sequence[int]) -> Iter
                 yield width, tall
 
 
-def _is_little(candidate: Candidate, machine: Machine) -> bool:
-    """Whether the only strip of a kernel is left to one thread."""
+def _is_little(facts: GroupFacts, candidate: Candidate, machine: Machine) -> bool:
+    """Whether the only strip of a kernel, with all planes that are needed, is left to one thread."""
     assert isinstance(candidate.features, StripFeatures)
-    return candidate.features.blocks * candidate.features.instructions <= machine.alone_instructions
+    if math.prod(facts.extent) * OF_POINT > machine.alone_instructions:
+        return False
+    needed = facts.model.nodes[facts.output].needed or facts.box
+    planes = math.prod(max(1.0, n / counted) for n, counted in zip(needed[2:], facts.box[2:], strict=True))
+    instructions = candidate.features.blocks * candidate.features.instructions
+    return planes * instructions <= machine.alone_instructions
 
 
 def _candidates(
