@@ -236,10 +236,16 @@ static unsigned long long __double2ull_rz(double a) { return rounded_to_zero<uns
 static float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 static float __fadd_rn(float a, float b) { return a + b; }
 static float __fsub_rn(float a, float b) { return a - b; }
+static float __fadd_rz(float a, float b) {
+  const double sum = (double)a + b;
+  const float near = (float)sum;
+  return fabs((double)near) > fabs(sum) ? nextafterf(near, 0.0f) : near;
+}
 static float __fmul_rn(float a, float b) { return a * b; }
 static double __dadd_rn(double a, double b) { return a + b; }
 static double __dsub_rn(double a, double b) { return a - b; }
 static double __dmul_rn(double a, double b) { return a * b; }
+static float __fdiv_rn(float a, float b) { return a / b; }
 static float __fsqrt_rn(float a) { return sqrtf(a); }
 static double __dsqrt_rn(double a) { return sqrt(a); }
 // the number if one is NaN, also a signalling one

@@ -134,7 +134,7 @@ class Body(ABC):
                 return [[values.get(v, v) for v in op.values] for values in found]
             if len(places) > 1 and is_vector_root(op):
                 arguments = [values.get(op.operands[0], op.operands[0]) for values in found]
-                for values, root in zip(found, vector_roots(e, arguments), strict=True):
+                for values, root in zip(found, vector_roots(e, op, arguments), strict=True):
                     values[op.results[0]] = root
                 continue
             for at, values in zip(places, found, strict=True):

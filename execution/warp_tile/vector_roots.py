@@ -1,17 +1,19 @@
-"""Vectorised square roots of f32 at several points of a thread.
+"""Vectorised square roots of f32, and divisions by constants, at several points of a thread.
 
-A correctly rounded root is a short sequence for most numbers and a long one for the rest. Several roots at a time
-need one branch between the two, and their sequences overlap.
+A correctly rounded root is a short sequence for most numbers and a long one for the rest, and so is a quotient. Several
+at a time need one branch between the two, and their sequences overlap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import math, vector
-from xdsl.dialects.builtin import UnitAttr, f32
+from xdsl.dialects import arith, math, vector
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, UnitAttr, VectorType, f32
 from xdsl.ir import Block, Operation, SSAValue
 
+from tilefuse.analysis.reciprocals import reciprocal
+from tilefuse.dialects.constants import f32_constant
 from tilefuse.execution.warp_tile import pairs
 from tilefuse.lowering.emit import Emitter
 
@@ -20,7 +22,9 @@ WIDEST_VECTOR = 4
 
 
 def is_vector_root(op: Operation) -> bool:
-    """Whether a root is cheaper in a vector."""
+    """Whether a root, or a quotient, is cheaper in a vector."""
+    if isinstance(op, arith.DivfOp):
+        return (divisor := f32_constant(op.rhs)) is not None and reciprocal(divisor) is not None
     return isinstance(op, math.SqrtOp) and op.result.type == f32
 
 
@@ -29,16 +33,31 @@ def has_vector_roots(block: Block) -> bool:
     return any(is_vector_root(op) for op in block.ops)
 
 
-def vector_roots(e: Emitter, arguments: Sequence[SSAValue]) -> list[SSAValue]:
-    """Return the square roots of f32 scalars, in vectors of two or four; a left-over scalar alone."""
+def vector_roots(e: Emitter, op: Operation, arguments: Sequence[SSAValue]) -> list[SSAValue]:
+    """Compute a vectorisable operation for f32 scalars, in vectors of two or four; for a left-over scalar alone."""
     found: list[SSAValue] = []
     while rest := arguments[len(found) :]:
         lanes = max(n for n in (1, 2, WIDEST_VECTOR) if n <= len(rest))
         if lanes == 1:
-            found.append(e.op(math.SqrtOp(rest[0])))
+            found.append(_computed(e, op, rest[0]))
             continue
-        together = math.SqrtOp(pairs.together(e, rest[:lanes]))
-        together.attributes["kernel.converged"] = UnitAttr()
-        roots = e.op(together)
-        found += [e.op(vector.ExtractOp(roots, [v], f32)) for v in range(lanes)]
+        results = _computed(e, op, pairs.together(e, rest[:lanes]))
+        found += [e.op(vector.ExtractOp(results, [v], f32)) for v in range(lanes)]
     return found
+
+
+def _computed(e: Emitter, op: Operation, argument: SSAValue) -> SSAValue:
+    """Emit a copy of `op` for a scalar or a vector."""
+    copy: Operation
+    if isinstance(op, arith.DivfOp):
+        number = f32_constant(op.rhs)
+        assert number is not None
+        divisor: FloatAttr | DenseIntOrFPElementsAttr = FloatAttr(number, f32)
+        if isinstance(type_ := argument.type, VectorType):
+            divisor = DenseIntOrFPElementsAttr.from_list(type_, [number] * type_.get_shape()[0])
+        copy = arith.DivfOp(argument, e.op(arith.ConstantOp(divisor)))
+    else:
+        copy = math.SqrtOp(argument)
+    if isinstance(argument.type, VectorType):
+        copy.attributes["kernel.converged"] = UnitAttr()
+    return e.op(copy)

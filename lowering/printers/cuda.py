@@ -21,7 +21,7 @@ from tilefuse.lowering.printers.checks import (
     check_threads,
     places_of,
 )
-from tilefuse.lowering.printers.cuda_vectors import roots, store_if
+from tilefuse.lowering.printers.cuda_vectors import quotients, roots, store_if
 from tilefuse.lowering.printers.expr import CExpr
 from tilefuse.lowering.printers.helper import Helper, alias
 from tilefuse.lowering.printers.language import Language
@@ -119,6 +119,32 @@ _BITS_APART = Helper(
 )
 
 
+# Of 16 bits the compiler calls a function, one point of a thread after the other. The float quotient of a + 1/2 is at
+# least 1 / 2b away from the next integer, and wrong by less than 2^16 / b * 2^-22. Integers below 2^23 become floats,
+# and floats integers, by adding 2^23. b is not 0.
+SHORT_DIVISION = {
+    "div_u16": Helper(
+        "int div_u16(int a, int b) {\n"
+        "  const float x = __uint_as_float(0x4b000000u | (unsigned int)a) - 8388607.5f;\n"
+        "  const float y = __uint_as_float(0x4b000000u | (unsigned int)b) - 8388608.0f;\n"
+        '  float r;\n  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(y));\n'
+        "  return (int)(__float_as_uint(__fadd_rz(__fmul_rn(x, r), 8388608.0f)) & 0x7fffffu);\n}"
+    ),
+    "rem_u16": Helper("int rem_u16(int a, int b) { return a - div_u16(a, b) * b; }", ("div_u16",)),
+    "div_s16": Helper(
+        "int div_s16(int a, int b) {\n  const int q = div_u16(abs(a), abs(b));\n  return (a ^ b) < 0 ? -q : q;\n}",
+        ("div_u16",),
+    ),
+    "rem_s16": Helper(
+        "int rem_s16(int a, int b) {\n  const int r = rem_u16(abs(a), abs(b));\n  return a < 0 ? -r : r;\n}",
+        ("rem_u16",),
+    ),
+}
+
+
+_QUOTIENT = quotients("f32", "float", [""])
+
+
 def _griddepcontrol(action: GridDepAction, clobber: str = "") -> Helper:
     # a kernel that is not launched to start early goes on at once
     instruction = f'asm volatile("griddepcontrol.{action};"{clobber});'
@@ -146,6 +172,8 @@ _LIBRARY: dict[str, Helper] = {
     **_bits(),
     **_HALF,
     **_PAIRS,
+    **SHORT_DIVISION,
+    **{f"{name}_f32": h._replace(needs=tuple(f"{n}_f32" for n in h.needs)) for name, h in _QUOTIENT.items()},
     **cuda_copies(),
     **cuda_atomics(),
     f"griddepcontrol_{GridDepAction.LaunchDependents}": _griddepcontrol(GridDepAction.LaunchDependents),
@@ -310,6 +338,8 @@ class Cuda(Language):
         more["store_if"] = store_if(short, t, ctype)
         if t in ("float", "double") and n > 1:
             more |= roots(short, t, ctype, n)
+        if t == "float" and n > 1:
+            more |= quotients(short, ctype, [f".{c}" for c in "xyzw"[:n]])
         integers = words if isinstance(element, IntegerType) else ()
         return Vector(ctype, element, lane, helpers | more, short, integers)
 

@@ -1,6 +1,8 @@
-"""CUDA helpers for vectors that take more than a line: square roots of all lanes, predicated stores."""
+"""CUDA helpers that take more than a line: predicated stores of vectors, square roots and quotients of all lanes."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from tilefuse.lowering.printers.helper import Helper
 
@@ -79,4 +81,27 @@ def roots(short: str, element: str, ctype: str, count: int) -> dict[str, Helper]
             [*sequence("a"), branch.format(f"__any_sync(0xffffffffu, {outside})", short)],
             ("sqrt_any",),
         ),
+    }
+
+
+def quotients(short: str, ctype: str, lanes: Sequence[str]) -> dict[str, Helper]:
+    """Return `div_by`, the correctly rounded quotients of f32 and a constant, of which it takes both parts of 1/c.
+
+    See `reciprocals.py`. What is so small that `a * low` may lose bits is divided, by a function of its own: in one
+    branch for all elements, and for all lanes of a warp if there are several, which need not meet again behind it.
+    """
+    each = [f"q{c} = __fmaf_rn(a{c}, high, __fmul_rn(a{c}, low));" for c in lanes]
+    small = " || ".join(f"(fabsf(q{c}) < 0x1p-100f && a{c} != 0.0f)" for c in lanes)
+    if len(lanes) > 1:
+        small = f"__any_sync(0xffffffffu, {small})"
+    steps = ["q;", *each, f"if (__builtin_expect({small}, 0)) q = div_any_{short}(a, c);", "return q;"]
+    slow = ["q;", *(f"q{c} = __fdiv_rn(a{c}, c);" for c in lanes), "return q;"]
+
+    def text(name: str, parameters: str, lines: Sequence[str]) -> str:
+        body = "".join(f"  {line}\n" for line in lines)
+        return f"{ctype} {name}_{short}({ctype} a, {parameters}) {{\n  {ctype} {body.lstrip()}}}"
+
+    return {
+        "div_any": Helper(text("div_any", "float c", slow), rare=True),
+        "div_by": Helper(text("div_by", "float c, float high, float low", steps), ("div_any",)),
     }

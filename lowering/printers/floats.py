@@ -25,6 +25,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 import tilefuse.lowering.printers.expr as expr
+from tilefuse.analysis.reciprocals import reciprocal
+from tilefuse.dialects.constants import f32_constant
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.comparisons import OF_FLOATS
 from tilefuse.dialects.img.elements import FLOATS
@@ -118,6 +120,8 @@ def _binary(symbol: str, prec: int) -> Row:
     def row(p: FunctionText, op: Operation) -> CExpr:
         if symbol != "/" and (lanes := p.lanes_of(op)) is not None:
             return lanes_computed(p, op, symbol, prec, lanes)
+        if symbol == "/" and (quotient := _by_reciprocal(p, op)) is not None:
+            return quotient
         ctype = _ctype(op)
         a, b = (p.use(operand) for operand in op.operands)
         kind = f"strict_{op.name.removeprefix('arith.')[:3]}_{'f64' if ctype == 'double' else 'f32'}"
@@ -126,6 +130,23 @@ def _binary(symbol: str, prec: int) -> Row:
         return round_narrow(p, expr.c_binary(a, symbol, b, prec, ctype, cheap=False), op.results[0].type, op)
 
     return row
+
+
+def _by_reciprocal(p: FunctionText, op: Operation) -> CExpr | None:
+    """Print a division of f32 by a constant as a call of the helper that multiplies, if the language has one for it."""
+    type_, divisor = op.results[0].type, f32_constant(op.operands[1])
+    if divisor is None or (parts := reciprocal(divisor)) is None:
+        return None
+    if isinstance(type_, VectorType):
+        v = p.vector(type_, op)
+        if "div_by" not in v.helpers:
+            return None
+        name, ctype = v.helper(p.prelude, "div_by"), v.ctype
+    elif "div_by_f32" in p.language.library:
+        name, ctype = p.library("div_by_f32"), "float"
+    else:
+        return None
+    return expr.call(name, [p.use(op.operands[0]), *(float_literal(p, n, f32) for n in (divisor, *parts))], ctype)
 
 
 def _negate(p: FunctionText, op: Operation) -> CExpr:

@@ -192,9 +192,23 @@ def _division(symbol: str, reading: Callable[[CExpr, int], CExpr]) -> Row:
         ctype = _promoted(a, b)
         bounds = type_range(ctype)
         interval = max(interval[0], bounds[0]), min(interval[1], bounds[1])
+        if (helper := _short_division(p, symbol, a, b)) is not None:
+            return expr.call(p.library(helper), (a, b), "int", interval)
         return expr.c_binary(a, symbol, b, MUL, ctype, interval)
 
     return row
+
+
+def _short_division(p: FunctionText, symbol: str, a: CExpr, b: CExpr) -> str | None:
+    """Return the helper that divides numbers of 16 bits, if the language has one that is faster than its operator."""
+    if isinstance(b.const, int) or not (promotes_to_int(a.ctype) and promotes_to_int(b.ctype)):
+        return None
+    kind = "div" if symbol == "/" else "rem"
+    ends = [*a.interval(), *b.interval()]
+    for suffix, (low, high) in (("u16", (0, 65535)), ("s16", signed_range(16))):
+        if low <= min(ends) and max(ends) <= high and f"{kind}_{suffix}" in p.language.library:
+            return f"{kind}_{suffix}"
+    return None
 
 
 def _floor_division(p: FunctionText, op: Operation) -> CExpr:
