@@ -64,7 +64,7 @@ class TileContext:
     known_reads: Collection[ReadOp] = ()
     """Reads at general indices, in several coordinates or where data say, of which the border flag speaks too."""
     safe_reads: bool = False
-    """Whether interior tiles, too, compute points that nobody needs: each read of global memory stays in its buffer."""
+    """Whether interior tiles, too, compute points that nobody needs: reads of global memory are clamped to buffers."""
     output: KernelBuffer | None = None
     """Where the group's output goes."""
     free_x: bool = False
@@ -227,7 +227,9 @@ def _emit_read(
     base, boundaries = behind_boundaries(op.source)
     resident = tile.resident.get(base)
     if resident is None:
-        return read_global(e, tile, op.source, where, None if always or tile.safe_reads else tile.border, free)
+        # where the boundary is a clamp to the buffer, that is all there is to do in any tile
+        clamped = tile.safe_reads and all(b.kind.data is BoundaryKind.RepeatEdge and not b.mins for b in boundaries)
+        return read_global(e, tile, op.source, where, None if always or clamped else tile.border, free)
     value = resident.load(e, _relative(e, indices, point, where))
     return value if base in tile.masks else _masked(e, tile, boundaries, where, value, free)
 
@@ -287,12 +289,17 @@ def locate(
     index = buffer.index(where, e)
     rank = len(index)
     for axis in range(rank):
-        if rank - 1 - axis in in_box or rank - 1 - axis in free:
+        d = rank - 1 - axis
+        if d in free or (d in in_box and (border is None or not tile.safe_reads)):
             continue
         # memory-safe in border tiles: points that nobody needs may lie outside the buffer
-        last = e.sub(buffer.extent(rank - 1 - axis, e), 1)
-        clamped = e.clamp(index[axis], 0, last)
-        index[axis] = clamped if border is None else e.pick(border, clamped, index[axis])
+        clamped = e.clamp(index[axis], 0, e.sub(buffer.extent(d, e), 1))
+        if border is None:
+            index[axis] = clamped
+            continue
+        # in interior ones such points, if there are any, are beyond the boundaries, which move no other
+        at_border = index[axis] if d in in_box else clamped
+        index[axis] = e.pick(border, at_border, clamped if tile.safe_reads else index[axis])
     return Located(index, exteriors)
 
 
