@@ -37,7 +37,8 @@ def test_integers_on_the_emulated_gpu(dtype, monkeypatch, tmp_path):
     f[x, y] = a[x] / b[y]
     g[x, y] = a[x] % b[y]
     some = numbers(dtype)
-    module, given = hl.Pipeline([f, g]).to_module(), {"a": some, "b": some, "sizes": {"f": [len(some)] * 2, "g": [len(some)] * 2}}
+    module, size = hl.Pipeline([f, g]).to_module(), [len(some)] * 2
+    given = {"a": some, "b": some, "sizes": {"f": size, "g": size}}
     expected = compile_pipeline(module, "reference")(**given)
     emulate(monkeypatch, tmp_path)
     program = compile_pipeline(module, "cpu", passes=passes("h200", algorithm="all"))
