@@ -8,6 +8,9 @@
 // CHECK-EMPTY:
 // CHECK-NEXT: static __device__ __forceinline__ idx min_idx(idx a, idx b) { return a < b ? a : b; }
 // CHECK-NEXT: static __device__ __forceinline__ idx max_idx(idx a, idx b) { return a > b ? a : b; }
+// CHECK-NEXT: static __device__ __noinline__ float div_any_f32(
+// CHECK:      static __device__ __forceinline__ float div_by_f32(
+// CHECK:      }
 // CHECK-EMPTY:
 // CHECK-NEXT: static __device__ __forceinline__ void blur_tile_fn(
 // CHECK-NEXT:     const float* __restrict__ photo_, idx photo_n0_, idx photo_n1_, idx photo_s0_,
@@ -37,7 +40,8 @@
 // CHECK-NEXT:     const idx tx_ = threadIdx.x;
 // CHECK-NEXT:     #pragma unroll
 // CHECK-NEXT:     for (idx y_ = ty_; y_ < 10; y_ += 8) {
-// CHECK-NEXT:       blur_x_[y_][tx_] = (tile_[y_][tx_] + tile_[y_][tx_ + 1] + tile_[y_][tx_ + 2]) / 3.0f;
+// CHECK-NEXT:       const float r_ = div_by_f32(tile_[y_][tx_] + tile_[y_][tx_ + 1] + tile_[y_][tx_ + 2], 3.0f, 0.3333333f, 1.9868216e-08f);
+// CHECK-NEXT:       blur_x_[y_][tx_] = r_;
 // CHECK-NEXT:     }
 // CHECK-NEXT:   }
 // CHECK-NEXT:   __syncthreads();
@@ -48,7 +52,7 @@
 // CHECK-NEXT:   const idx y_ = y0_ + ty_;
 // CHECK-NEXT:   if (x_ < photo_n1_ && y_ < photo_n0_) {
 // CHECK-NEXT:     const float abc_ = blur_x_[ty_][tx_] + blur_x_[ty_ + 1][tx_] + blur_x_[ty_ + 2][tx_];
-// CHECK-NEXT:     out_[y_ * out_s0_ + x_] = abc_ / 3.0f;
+// CHECK-NEXT:     out_[y_ * out_s0_ + x_] = div_by_f32(abc_, 3.0f, 0.3333333f, 1.9868216e-08f);
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
 // CHECK-EMPTY:
