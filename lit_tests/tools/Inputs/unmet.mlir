@@ -22,6 +22,6 @@ img.pipeline @unexpected {
 
 // -----
 
-// CHECK-NEXT: unmet.mlir:27:27: error: only expected-error is known
+// CHECK-NEXT: unmet.mlir:27:27: error: only expected-error is supported
 // CHECK-NEXT: test.op
 "test.op"() : () -> () // expected-warning {{none}}
