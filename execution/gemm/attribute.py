@@ -43,7 +43,8 @@ class GemmSchedule(ScheduleAttr):
     On a CPU, `#schedule.gemm<threads = [1, 1], points = [16, 6], vector = 8, repeat = 16, pack = 256>`: a thread keeps
     its sums in vectors of 8, and computes 16 blocks of points along the second coordinate one after the other. `pack`:
     steps of the innermost reduction dimension, or of several dimensions if this one has fewer, whose common operands of
-    these blocks a thread first copies to contiguous memory; 0 for no copy. `dynamic`: 1 for a dynamic distribution of
+    these blocks a thread first copies to contiguous memory; 0 for no copy. `planes`: points along the first of the
+    other coordinates whose blocks share each copy. `dynamic`: 1 for a dynamic distribution of
     blocks over threads, 0 for a static one.
     """
 
@@ -51,7 +52,7 @@ class GemmSchedule(ScheduleAttr):
 
     PARAMETERS: ClassVar = {
         "threads": None, "points": None, "unroll": 1, "slice": (), "buffers": 1, "vector": 1, "blocks": 0, "zigzag": 0,
-        "repeat": 1, "pack": 0, "adjacent": 0, "dynamic": 0,
+        "repeat": 1, "planes": 1, "pack": 0, "adjacent": 0, "dynamic": 0,
     }  # fmt: skip
 
     @property
@@ -113,6 +114,16 @@ class GemmSchedule(ScheduleAttr):
         return self.number("repeat")
 
     @property
+    def planes(self) -> int:
+        """Points along `planes_dim` whose blocks share what is packed."""
+        return self.number("planes")
+
+    @property
+    def planes_dim(self) -> int | None:
+        """The first coordinate other than x and that of rows; None if there is none."""
+        return next((d for d in range(1, len(self.points)) if d != self.rows_dim), None)
+
+    @property
     def pack(self) -> int:
         """Steps whose shared operands are packed together."""
         return self.number("pack")
@@ -133,6 +144,8 @@ class GemmSchedule(ScheduleAttr):
         sizes = [t * p for t, p in zip(self.thread_counts, self.points, strict=True)]
         if self.rows_dim is not None:
             sizes[self.rows_dim] *= self.repeat
+        if self.planes_dim is not None:
+            sizes[self.planes_dim] *= self.planes
         return tuple(sizes)
 
     @property
@@ -143,9 +156,9 @@ class GemmSchedule(ScheduleAttr):
     def verify(self) -> None:
         if len(self.thread_counts) != len(self.points):
             raise VerifyException(f"threads has {len(self.thread_counts)} dimensions but points has {len(self.points)}")
-        counts = (self.unroll, self.buffers, self.number("vector"), self.repeat)
+        counts = (self.unroll, self.buffers, self.number("vector"), self.repeat, self.planes)
         if any(n <= 0 for n in (*self.thread_counts, *self.points, *self.slice, *counts)):
-            raise VerifyException("threads, points, unroll, slice, buffers, vector and repeat must be positive")
+            raise VerifyException("threads, points, unroll, slice, buffers, vector, repeat and planes must be positive")
         if any(n > 1 for n in self.thread_counts[3:]):
             raise VerifyException("threads must be in the first three dimensions")
         written = math.prod(self.points[1:] if self.one_thread else self.points)
@@ -172,12 +185,14 @@ class GemmSchedule(ScheduleAttr):
 
     def _verify_vectors(self) -> None:
         if self.lanes == 1:
-            if self.repeat > 1 or self.pack:
-                raise VerifyException("repeat and pack need vector = 2 or more, and no slice")
+            if self.repeat > 1 or self.planes > 1 or self.pack:
+                raise VerifyException("repeat, planes and pack need vector = 2 or more, and no slice")
             return
         if not self.one_thread or self.unroll > 1:
             raise VerifyException("without a slice, vector needs a block of one thread and unroll = 1")
         if self.points[0] % self.lanes or self.lanes & (self.lanes - 1):
             raise VerifyException("vector must be a power of two that divides the points along x")
+        if self.planes > 1 and (not self.pack or self.planes_dim is None):
+            raise VerifyException("planes need pack, and a coordinate besides x and that of the rows")
         if sum(n > 1 for n in self.points[1:]) > 1:
             raise VerifyException("a block of vectors must have rows along one coordinate only")

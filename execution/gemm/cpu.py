@@ -31,7 +31,12 @@ LOOPS = ((32, 1), (64, 1), (32, 4), (64, 4))
 """Points along x and rows of blocks that a compiler makes vectors of."""
 ROWS_TOGETHER = 96
 """Rows of a thread that share copies."""
+PLANES = (2, 4)
+"""Planes that share copies, too, where a thread has all rows of each."""
 PACK = 256
+"""Steps whose operands are packed together, at most."""
+PACK_SHARE = 2 / 3
+"""Share of the first cache that what is packed may take: each block of rows reads it again."""
 TILES_PER_CORE = 4
 GATHER = 4.0
 """Cycles of a lane that is loaded by itself."""
@@ -76,21 +81,24 @@ def cpu_schedules(facts: GroupFacts, machine: Machine) -> Iterator[tuple[GemmSch
     lanes = max(1, machine.vector_bytes // element)
     found = False
     for dim in dims if rank > 1 else [None]:
-        for pack in (0, PACK):
-            values = vector_values(update, dim, bool(pack))
-            if isinstance(values, str) or lanes == 1 or (pack and not values.packed and not values.by_columns):
+        for packs in (False, True):
+            values = vector_values(update, dim, packs)
+            if isinstance(values, str) or lanes == 1 or (packs and not values.packed and not values.by_columns):
                 continue
             found = True
             for vectors, rows in _block_sizes(pure[0] <= lanes, machine):
                 if (dim is None or rows > pure[dim]) and rows > 1:
                     continue
-                schedule = _blocks(pure, dim, vectors * lanes, rows, lanes, pack, machine)
-                is_far = _is_far(facts, schedule, machine)
-                cycles = _cycles(update, schedule, values, is_far)
-                if values.at_edges:
-                    cycles = _with_edges(cycles, schedule, pure[0])
-                features = _features(facts, schedule, machine, cycles)
-                yield schedule.changed(dynamic=int(features.cycles >= LONG_BLOCK)), features
+                pack = _packed_steps(vectors * machine.vector_bytes, machine) if packs else 0
+                for schedule in _blocks(pure, dim, vectors * lanes, rows, lanes, pack, machine):
+                    if schedule.planes > 1 and not values.shares(update, schedule.planes_dim):
+                        continue
+                    is_far = _is_far(facts, schedule, machine)
+                    cycles = _cycles(update, schedule, values, is_far)
+                    if values.at_edges:
+                        cycles = _with_edges(cycles, schedule, pure[0])
+                    features = _features(facts, schedule, machine, cycles)
+                    yield schedule.changed(dynamic=int(features.cycles >= LONG_BLOCK)), features
     if found:
         return
     for width, rows in LOOPS:
@@ -102,6 +110,12 @@ def cpu_schedules(facts: GroupFacts, machine: Machine) -> Iterator[tuple[GemmSch
             yield schedule, _features(facts, schedule, machine, _loop_cycles(update, schedule, lanes))
 
 
+def _packed_steps(bytes: int, machine: Machine) -> int:
+    """Return the steps to pack together: a power of two whose copies, of so many bytes each, stay in the first cache."""
+    most = int(PACK_SHARE * machine.first_cache_bytes / bytes)
+    return min(PACK, 1 << max(0, most.bit_length() - 1))
+
+
 def _block_sizes(one_vector: bool, machine: Machine) -> Sequence[tuple[int, int]]:
     """Return the block sizes to compare: vectors along x, and rows."""
     if one_vector:
@@ -111,8 +125,8 @@ def _block_sizes(one_vector: bool, machine: Machine) -> Sequence[tuple[int, int]
 
 def _blocks(
     pure: tuple[int, ...], dim: int | None, width: int, rows: int, lanes: int, pack: int, machine: Machine
-) -> GemmSchedule:
-    """Return the rows per thread that leave tiles for all cores."""
+) -> Iterator[GemmSchedule]:
+    """Yield schedules whose rows and planes per thread leave tiles for all cores."""
     points = [width, *[1] * (len(pure) - 1)]
     repeat = 1
     if dim is not None:
@@ -123,7 +137,18 @@ def _blocks(
         blocks = -(-pure[dim] // rows)
         # all tiles have about as many
         repeat = -(-blocks // max(1, round(blocks / max(1, min(ROWS_TOGETHER // rows, most)))))
-    return GemmSchedule(threads=(1,) * len(pure), points=points, vector=lanes, repeat=repeat, pack=pack)
+    schedule = GemmSchedule(threads=(1,) * len(pure), points=points, vector=lanes, repeat=repeat, pack=pack)
+    yield schedule
+    if not pack or dim is None or (beside := schedule.planes_dim) is None or rows * repeat < pure[dim]:
+        return
+    for planes in PLANES:
+        more = schedule.changed(planes=planes)
+        if planes <= pure[beside] and _tiles(pure, more) >= TILES_PER_CORE * machine.cores:
+            yield more
+
+
+def _tiles(pure: Sequence[int], schedule: GemmSchedule) -> int:
+    return math.prod(-(-n // t) for n, t in zip(pure, schedule.tile_sizes, strict=True))
 
 
 def _features(facts: GroupFacts, schedule: GemmSchedule, machine: Machine, cycles: float) -> CpuGemmFeatures:
@@ -133,9 +158,9 @@ def _features(facts: GroupFacts, schedule: GemmSchedule, machine: Machine, cycle
     if _is_far(facts, schedule, machine) and points * size < OFTEN * read:
         read *= max(1.0, RUN_BYTES / (schedule.points[0] * size))
     return CpuGemmFeatures(
-        blocks=math.prod(-(-n // t) for n, t in zip(work.pure, schedule.tile_sizes, strict=True)),
+        blocks=_tiles(work.pure, schedule),
         bytes=math.prod(work.pure) * facts.ends_bytes + read,
-        cycles=schedule.repeat * work.steps * (cycles + STEP),
+        cycles=schedule.repeat * schedule.planes * work.steps * (cycles + STEP),
     )
 
 
@@ -181,7 +206,7 @@ def _cycles(update: UpdateOp, schedule: GemmSchedule, values: VectorValues, is_f
             loads += times
         else:
             operations += times * (0.0 if _fuses(op) else instruction_cost(op))
-    return max(operations / 2, loads / 2, CHAIN) + misses + copied / schedule.repeat + of_columns
+    return max(operations / 2, loads / 2, CHAIN) + misses + copied / (schedule.repeat * schedule.planes) + of_columns
 
 
 def _with_edges(cycles: float, schedule: GemmSchedule, columns: int) -> float:

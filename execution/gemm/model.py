@@ -172,6 +172,8 @@ class Gemm(ExecutionModel):
             found = vector_values(group.update, schedule.rows_dim, bool(schedule.pack))
             if isinstance(found, str):
                 raise NotFusable(f"its sums cannot be vectors: {found}; write vector = 1")
+            if schedule.planes > 1 and not found.shares(group.update, schedule.planes_dim):
+                raise NotFusable("the packed operands differ from plane to plane; write planes = 1")
 
     def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
         return Needs(_staged_bytes(group), group.sym_name.data, self.dynamic_shared(group))
@@ -222,6 +224,8 @@ class Gemm(ExecutionModel):
     def _smaller_vectors(self, schedule: GemmSchedule) -> GemmSchedule | None:
         if schedule.pack > 1:
             return schedule.changed(pack=schedule.pack // 2)
+        if schedule.planes > 1:
+            return schedule.changed(planes=schedule.planes // 2)
         if schedule.repeat > 1:
             return schedule.changed(repeat=schedule.repeat // 2)
         if (dim := schedule.rows_dim) is None or schedule.rows == 1:

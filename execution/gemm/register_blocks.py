@@ -1,6 +1,6 @@
 """Register blocks of vectors on a CPU: sums in registers, shared operands loaded once.
 
-block of the picture, of `points` along x and `repeat` times `points` rows:
+block of the picture, of `points` along x and `repeat` times `points` rows, in `planes` planes:
   its sums, in an array, take what stands in memory
   for the outer dimensions of the domain, and so many steps of the innermost one:
     the operands that all rows have in common are copied side by side; for all steps of the innermost dimensions
@@ -15,8 +15,8 @@ a block along x, they go one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -113,6 +113,7 @@ def _spans(gemm: GemmFunction, width: int, rows: int) -> dict[SSAValue, EndPlace
     for d, size, at_least in (
         (0, schedule.points[0], width),
         (schedule.rows_dim, schedule.rows * schedule.repeat, rows),
+        (schedule.planes_dim, schedule.planes, 1),
     ):
         if d is not None:
             first[d] = e.min(gemm.firsts[d], e.sub(gemm.extents[d], at_least))
@@ -137,7 +138,8 @@ def block_bytes(group: GroupOp) -> int:
     of_copies = sum(element_bytes(v.type) for v in found.packed)
     of_rows = schedule.rows * schedule.pack * sum(element_bytes(v.type) for v in found.by_columns)
     of_rows += schedule.pack * sum(element_bytes(v.type) for v in found.of_steps)
-    return schedule.points[0] * (schedule.rows * schedule.repeat * of_sums + schedule.pack * of_copies) + of_rows
+    rows = schedule.rows * schedule.repeat * schedule.planes
+    return schedule.points[0] * (rows * of_sums + schedule.pack * of_copies) + of_rows
 
 
 class RegisterBlocks:
@@ -156,7 +158,9 @@ class RegisterBlocks:
         """Points along x that are the block's before it."""
         self.dim = dim
         self.row_count = self.schedule.rows * self.schedule.repeat
-        """Rows of the block, those outside counted."""
+        """Rows of the block in a plane, those outside counted."""
+        self.plane: Num = 0
+        """The plane of the present rows, from the block's first."""
         self.sums: list[SSAValue] = []
 
     def emit(self) -> None:
@@ -166,23 +170,41 @@ class RegisterBlocks:
         if self.dim is not None and self.row_count > self.rows:
             count = e.min(self.row_count, e.sub(gemm.extents[self.dim], gemm.firsts[self.dim]))
             blocks = e.ceildiv(count, self.rows, "blocks")
-        shape = [self.row_count, self.width]
+        shape = [self.schedule.planes * self.row_count, self.width]
         self.sums = [
             e.alloca(shape, storage_type(gemm.element(n)), SHARED, "sums") for n in range(len(self.op.old_funcs))
         ]
-        with e.loop(blocks, "block") as block, e.loop(self.rows, "row") as row:
+        with self._each_block(blocks) as block, e.loop(self.rows, "row") as row:
             with e.loop(self.width, "i", simd=True) as i:
-                gemm.begin(self.sums, [e.add(e.mul(block, self.rows), row), i], self.at(self.start(block), row, i))
+                gemm.begin(self.sums, [self._row_of_sums(block, row), i], self.at(self.start(block), row, i))
         if self.schedule.pack and (self.values.packed or self.values.by_columns):
             self._in_packs(blocks)
         else:
-            with e.loop(blocks, "block") as block:
+            with self._each_block(blocks) as block:
                 self._over(block, {}, NO_COPIES)
-        with e.loop(blocks, "block") as block:
+        with self._each_block(blocks) as block:
             start = self.start(block)
             with e.loop(self.rows, "row", start=self._rows_before(block, start)) as row:
                 with e.loop(self.width, "i", start=self.not_own, simd=True) as i:
-                    gemm.end(self.sums, [e.add(e.mul(block, self.rows), row), i], self.at(start, row, i))
+                    gemm.end(self.sums, [self._row_of_sums(block, row), i], self.at(start, row, i))
+
+    @contextmanager
+    def _each_block(self, blocks: Num) -> Iterator[Num]:
+        """Open loops over planes, and over the blocks of points in each."""
+        dim, planes = self.schedule.planes_dim, self.schedule.planes
+        if planes == 1 or dim is None:
+            with self.e.loop(blocks, "block") as block:
+                yield block
+            return
+        count = self.e.min(planes, self.e.sub(self.gemm.extents[dim], self.gemm.firsts[dim]))
+        with self.e.loop(count, "plane") as self.plane, self.e.loop(blocks, "block") as block:
+            yield block
+        self.plane = 0
+
+    def _row_of_sums(self, block: Num, row: Num) -> Num:
+        """Return the row of the sums of a block's row."""
+        e = self.e
+        return e.add(e.add(e.mul(self.plane, self.row_count), e.mul(block, self.rows)), row)
 
     def start(self, block: Num) -> Num:
         """Return the first row of a block, from the box's first: the last block is moved inwards."""
@@ -205,6 +227,8 @@ class RegisterBlocks:
         at[0] = self.e.add(self.x, i)
         if self.dim is not None:
             at[self.dim] = self.e.add(start, row)
+        if (dim := self.schedule.planes_dim) is not None:
+            at[dim] = self.e.add(at[dim], self.plane)
         return at
 
     # --- the domain
@@ -237,7 +261,7 @@ class RegisterBlocks:
                         self._copy(of, domain | inside, i)
             if of_steps:
                 self._copy_steps(of, domain, dimensions, part)
-            with e.loop(blocks, "block") as block:
+            with self._each_block(blocks) as block:
                 if of_rows:
                     self._copy_rows(of, self.start(block), domain, dimensions, part)
                 self._over(block, domain, of, part)
@@ -392,7 +416,7 @@ class RegisterBlocks:
         compiler keeps few operands at a time.
         """
         e = self.e
-        first = e.mul(block, self.rows)
+        first = self._row_of_sums(block, 0)
         places = list(product(range(len(self.sums)), range(self.rows), range(0, self.width, self.lanes)))
         types = [VectorType(of.type.element_type, [self.lanes]) for of in self.sums]  # type: ignore[attr-defined]
         shape = [self.rows * self.width // self.lanes]

@@ -46,6 +46,11 @@ class VectorValues:
         """Reads that a boundary moves along x: vectors only where all their points are inside."""
         return {op: (0,) for op in self.reads if any(0 in b.dimensions for b in behind_boundaries(op.source)[1])}
 
+    def shares(self, update: UpdateOp, dim: int | None) -> bool:
+        """Whether all points along a pure coordinate have the packed values, and those of steps, in common."""
+        along = _depending(update, None if dim is None else update.pure[dim])
+        return dim is not None and along.isdisjoint((*self.packed, *self.of_steps))
+
 
 def vector_values(update: UpdateOp, rows_dim: int | None, pack: bool) -> VectorValues | str:
     """Analyse how an update runs on vectors along x; or explain in one sentence why it cannot.
