@@ -111,7 +111,7 @@ def cpu_schedules(facts: GroupFacts, machine: Machine) -> Iterator[tuple[GemmSch
 
 
 def _packed_steps(bytes: int, machine: Machine) -> int:
-    """Return the steps to pack together: a power of two whose copies, of so many bytes each, stay in the first cache."""
+    """Return the steps to pack together: a power of two whose copies of `bytes` each stay in the first cache."""
     most = int(PACK_SHARE * machine.first_cache_bytes / bytes)
     return min(PACK, 1 << max(0, most.bit_length() - 1))
 
