@@ -194,7 +194,10 @@ class _Vectors(ModulePass):
                 points[dim] = self.rng.choice([1, 2, 3])
             repeat = self.rng.choice([1, 2, 5]) if dim is not None else 1
             schedule = GemmSchedule(threads=[1] * rank, points=points, vector=lanes, repeat=repeat, pack=pack)
-            if not isinstance(vector_values(group.update, schedule.rows_dim, bool(pack)), str):
+            values = vector_values(group.update, schedule.rows_dim, bool(pack))
+            if not isinstance(values, str):
+                if pack and values.shares(group.update, schedule.planes_dim):
+                    schedule = schedule.changed(planes=self.rng.choice([1, 2, 3]))
                 group.schedule = schedule
                 self.schedules.append(schedule)
 
@@ -250,31 +253,36 @@ class _Packed(ModulePass):
     name = "test-packed"
     pack: int
     rows: int
+    planes: int
 
     def apply(self, ctx, op):
         for group in [g for g in op.walk() if isinstance(g, GroupOp) and g.update is not None]:
             group.schedule = GemmSchedule(
-                threads=[1, 1, 1], points=[8, self.rows, 1], vector=4, repeat=2, pack=self.pack
+                threads=[1, 1, 1], points=[8, self.rows, 1], vector=4, repeat=2, planes=self.planes, pack=self.pack
             )
 
 
-def _at_once(pipeline, pack: int, rows: int = 3):
+def _at_once(pipeline, pack: int, rows: int = 3, planes: int = 1):
     """The program in which operands of `pack` steps are copied at once, and windows are inlined."""
     passes = [InlineWindows(force=True) if isinstance(p, InlineWindows) else p for p in standard_passes("cpu")]
-    passes = [q for p in passes for q in ((p, _Packed(pack, rows)) if isinstance(p, Tile) else (p,))]
+    passes = [q for p in passes for q in ((p, _Packed(pack, rows, planes)) if isinstance(p, Tile) else (p,))]
     return pipeline.compile("cpu", passes=passes, strict_float=True)
 
 
-@pytest.mark.parametrize("pack", [2, 3, 7, 12, 64])
-def test_steps_of_all_dimensions_are_copied_at_once(pack):
+@pytest.mark.parametrize(("pack", "planes"), [(2, 1), (3, 2), (7, 1), (12, 3), (64, 4)])
+def test_steps_of_all_dimensions_are_copied_at_once(pack, planes):
     c, x, y = hl.Var("c"), hl.Var("x"), hl.Var("y")
     image, weights = hl.ImageParam(hl.Float(32), 3, "image"), hl.ImageParam(hl.Float(32), 4, "weights")
     r = hl.RDom([(0, 3), (0, 2), (0, image.dim(0).extent())])
     sums = hl.Func("sums")
     sums[c, x, y] = 1.0
     sums[c, x, y] += weights[c, r.x, r.y, r.z] * image[r.z, x + r.x, y + r.y]
-    program = _at_once(hl.Pipeline(sums), pack=pack)
+    program = _at_once(hl.Pipeline(sums), pack=pack, planes=planes)
     assert re.search(r"copy_\[\d+\]\[8\]", program.source())
+    assert f"sums_[{6 * planes}][8]" in program.source()
+    assert program.source().count("for (idx plane_ = 0;") == (
+        0 if planes == 1 else program.source().count("for (idx block_ = 0;")
+    )
     rng = np.random.default_rng(pack)
     for channels, width, inputs in ((8, 7, 5), (9, 4, 4), (21, 2, 3), (5, 1, 1), (3, 3, 7)):
         a = rng.random((4, width + 2, inputs), np.float32), rng.random((inputs, 2, 3, channels), np.float32)

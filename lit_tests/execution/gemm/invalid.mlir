@@ -78,5 +78,37 @@ img.pipeline @p {
 
 // -----
 
-// expected-error @below {{repeat and pack need vector = 2 or more, and no slice}}
+// expected-error @below {{repeat, planes and pack need vector = 2 or more, and no slice}}
 "test.op"() {s = #schedule.gemm<threads = [32, 4], points = [4, 2], slice = [8], vector = 4, pack = 8>} : () -> ()
+
+// -----
+
+// expected-error @below {{planes need pack, and a coordinate besides x and that of the rows}}
+"test.op"() {s = #schedule.gemm<threads = [1, 1], points = [8, 2], vector = 4, planes = 2, pack = 8>} : () -> ()
+
+// -----
+
+img.pipeline @p {
+  %a = img.input "a" : !img.func<3xf32>
+  %b = img.input "b" : !img.func<3xf32>
+  %n = img.extent 0 of %a : !img.func<3xf32>
+  %first = img.min 0 of %a : !img.func<3xf32>
+  %zero = img.group "zero" schedule #schedule.block_tile<tile = [32, 4, 1], threads = [1, 1, 1]> {
+    %s = img.stage "zero" (%x, %y, %z) -> f32 {
+      %v = arith.constant 0.0 : f32
+      img.yield %v : f32
+    }
+    img.yield %s : !img.func<3xf32>
+  } : !img.func<3xf32>
+  // expected-error @below {{group 'g': the packed operands differ from plane to plane; write planes = 1}}
+  %g = img.group "g" schedule #schedule.gemm<threads = [1, 1, 1], points = [8, 3, 1], vector = 4, planes = 2, pack = 16> {
+    %u = img.update "u" (%x, %y, %z) over (%k in [%first, %n]) of (%h = %zero : !img.func<3xf32>) combine [add] {
+      %l = img.read %a[%k, %y, %z] : !img.func<3xf32>
+      %r = img.read %b[%x, %k, %z] : !img.func<3xf32>
+      %p = arith.mulf %l, %r : f32
+      img.write %p at [%x, %y, %z] : f32
+    }
+    img.yield %u : !img.func<3xf32>
+  } : !img.func<3xf32>
+  img.return "g" = %g : !img.func<3xf32>
+}
