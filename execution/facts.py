@@ -10,6 +10,7 @@ from functools import cached_property
 
 from tilefuse.analysis.access import reads
 from tilefuse.analysis.instructions import instruction_cost
+from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.points import nominal_domain, nominal_extents
 from tilefuse.analysis.regions import Follow, follow_chain
@@ -17,8 +18,19 @@ from tilefuse.analysis.tables import looked_up
 from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.img.ops import Definition, GroupOp, UpdateOp
 
+MOST_RANK = 16
+
 HALO = 1.25
 """Factor on an extent up to which needed points beyond it count as halo; beyond it readers scale, or shift far."""
+
+
+def nominal_extent(extent: Sequence[int], machine: Machine) -> tuple[int, ...]:
+    """Return the picture size for which costs of groups are compared.
+
+    On a CPU dimensions after x and y that nobody told or declared count as a point: `group-stages` multiplies by their
+    planes. `tile` knows their number.
+    """
+    return tuple(extent) if machine.is_gpu else (*extent, *[1] * (MOST_RANK - len(extent)))
 
 
 def nominal_box(

@@ -29,7 +29,7 @@ from tilefuse.analysis.small_dimensions import KnownBox, inferred_bounds
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoxAttr
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp, prints
-from tilefuse.execution.facts import GroupFacts, nominal_box
+from tilefuse.execution.facts import GroupFacts, nominal_box, nominal_extent
 from tilefuse.execution.registry import model_named
 from tilefuse.execution.search import quick_best
 from tilefuse.passes.chain_windows import chain_windows, window_of
@@ -82,7 +82,7 @@ class _Costs:
     ):
         """Prepare the costs; `inferred`: bounds by node that are not declared. `like`: costs of a similar pipeline."""
         self._tables, self._far = groups
-        self.model, self.machine, self.extent = model, on, tuple(extent)
+        self.model, self.machine, self.extent = model, on, nominal_extent(extent, on)
         self._inferred = inferred
         self._bounded = replace(
             model, nodes=[replace(n, bounds=inferred[n.id]) if n.id in inferred else n for n in model.nodes]
