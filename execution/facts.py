@@ -25,10 +25,9 @@ HALO = 1.25
 
 
 def nominal_extent(extent: Sequence[int], machine: Machine) -> tuple[int, ...]:
-    """Return the picture size for which costs of groups are compared.
+    """Return the picture size for which costs are computed.
 
-    On a CPU dimensions after x and y that nobody told or declared count as a point: `group-stages` multiplies by their
-    planes. `tile` knows their number.
+    On a CPU dimensions after x and y that nobody told or declared count as a point: its constants were chosen so.
     """
     return tuple(extent) if machine.is_gpu else (*extent, *[1] * (MOST_RANK - len(extent)))
 
