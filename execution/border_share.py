@@ -9,7 +9,7 @@ outside of one another's.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -17,7 +17,7 @@ from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.index import Index
 from tilefuse.analysis.model import Access
 from tilefuse.analysis.points import NominalSizes
-from tilefuse.analysis.regions import Follow, Region
+from tilefuse.analysis.regions import Follow
 from tilefuse.analysis.scalars import boundary_box
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import BoundaryOp
@@ -38,20 +38,6 @@ def interior_share(facts: GroupFacts) -> float:
         if (end - first) * HALO < points:
             share *= max(Fraction(0), (end - first) / points)
     return float(share)
-
-
-def crossed_dimensions(facts: GroupFacts, of_tile: Mapping[int, Region]) -> set[int]:
-    """Find the dimensions of the output in which the picture's first tile reads beyond a boundary's box."""
-    found = set()
-    for id in facts.members:
-        for access in facts.model.nodes[id].hull:
-            for var, (first, end) in _bounded(facts, access):
-                follow, (low, high) = facts.follow[id][var], of_tile[id].spans[var]
-                if follow.dim is not None:
-                    origin = _range(facts, follow.dim, 1)[0] * follow.ratio
-                    if origin + low < first or origin + high >= end:
-                        found.add(follow.dim)
-    return found
 
 
 def _range(facts: GroupFacts, dim: int, points: Fraction | int) -> _Range:

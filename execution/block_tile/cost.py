@@ -28,7 +28,6 @@ from tilefuse.execution.block_tile.loads import INDEX_COST, PHASE_COST, Read, lo
 from tilefuse.execution.block_tile.placement import follows_one_to_one, holds_planes, place_stages, shared_bytes
 from tilefuse.execution.block_tile.registers import LiveValues, words
 from tilefuse.execution.block_tile.steps_cost import of_step
-from tilefuse.execution.border_share import crossed_dimensions
 from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import Roofline, predict
@@ -96,7 +95,7 @@ class TileTerms:
     """Cost terms shared by block-tile schedules of one group that have tiles or a thread's points in common."""
 
     def __init__(self, facts: GroupFacts, machine: Machine, thorough: bool):
-        self._facts, self.thorough = facts, thorough
+        self.thorough = thorough
         """Whether schedules are compared, and not groups."""
         self.model, self.members, self.output, self.follow = facts.model, facts.members, facts.output, facts.follow
         self.stored = self.model.stored(self.members)
@@ -184,15 +183,18 @@ class TileTerms:
         return any(p.memory is Memory.Register and not follows_one_to_one(self.follow[id]) for id, p in places.items())
 
     def at_border(self, box: Sequence[int], tile: Sequence[int]) -> float:
-        """Return the share of tiles at the edges of a picture, where a tile that is larger reaches beyond it."""
-        needed = self.model.nodes[self.output].needed or box
-        free = [d for d in range(len(tile)) if self._bounds[d] is None]
-        edges = {d for d, n in enumerate(tile) if n != box[d]} | {d for d in free if needed[d] % tile[d]}
-        if not edges.issuperset(free):
-            # one tile has all of these points, and may read beyond them
-            edges |= crossed_dimensions(self._facts, self.regions(tile))
-        counts = [-(-box[d] // tile[d]) for d in edges]
-        return 1.0 - math.prod(max(0, count - 2) / count for count in counts)
+        """Return the share of tiles at the edges of a picture, where a tile may reach beyond it.
+
+        One that is as large as the picture does in a call for a smaller one: `extent` is an estimate, and nothing tells
+        sizes but declared bounds. So do planes whose number nobody told, one of which is in a tile: there tiles take
+        longer than their instructions say (lens_blur).
+        """
+        inner = 1.0
+        for d, (n, size) in enumerate(zip(box, tile, strict=True)):
+            if n != size or self._bounds[d] is None:
+                count = -(-n // size)
+                inner *= max(0, count - 2) / count
+        return 1.0 - inner
 
     def stored_points(self, id: int, tile: Sequence[int]) -> int:
         """Return the points of a member that a tile stores."""
