@@ -115,12 +115,12 @@ class GemmSchedule(ScheduleAttr):
 
     @property
     def planes(self) -> int:
-        """Points along `planes_dim` whose blocks share what is packed."""
+        """Points along `planes_dim` whose blocks share the packed operands."""
         return self.number("planes")
 
     @property
     def planes_dim(self) -> int | None:
-        """The first coordinate other than x and that of rows; None if there is none."""
+        """The first coordinate other than x and `rows_dim`; None if there is none."""
         return next((d for d in range(1, len(self.points)) if d != self.rows_dim), None)
 
     @property

@@ -31,7 +31,7 @@ LOOPS = ((32, 1), (64, 1), (32, 4), (64, 4))
 """Points along x and rows of blocks that a compiler makes vectors of."""
 ROWS_TOGETHER = 96
 """Rows of a thread that share copies."""
-PLANES = (2, 4)
+SHARED_PLANES = (2, 4)
 """Planes that share copies, too, where a thread has all rows of each."""
 PACK = 256
 """Steps whose operands are packed together, at most."""
@@ -141,7 +141,7 @@ def _blocks(
     yield schedule
     if not pack or dim is None or (beside := schedule.planes_dim) is None or rows * repeat < pure[dim]:
         return
-    for planes in PLANES:
+    for planes in SHARED_PLANES:
         more = schedule.changed(planes=planes)
         if planes <= pure[beside] and _tiles(pure, more) >= TILES_PER_CORE * machine.cores:
             yield more

@@ -47,7 +47,7 @@ class VectorValues:
         return {op: (0,) for op in self.reads if any(0 in b.dimensions for b in behind_boundaries(op.source)[1])}
 
     def shares(self, update: UpdateOp, dim: int | None) -> bool:
-        """Whether all points along a pure coordinate have the packed values, and those of steps, in common."""
+        """Whether all points along a pure coordinate share the packed values and the values of steps."""
         along = _depending(update, None if dim is None else update.pure[dim])
         return dim is not None and along.isdisjoint((*self.packed, *self.of_steps))
 
