@@ -91,6 +91,8 @@ def cpu_schedules(facts: GroupFacts, machine: Machine) -> Iterator[tuple[GemmSch
                     continue
                 pack = _packed_steps(vectors * machine.vector_bytes, machine) if packs else 0
                 for schedule in _blocks(pure, dim, vectors * lanes, rows, lanes, pack, machine):
+                    if schedule.rows_dim != dim:
+                        continue  # a block of one row has it along y
                     if schedule.planes > 1 and not values.shares(update, schedule.planes_dim):
                         continue
                     is_far = _is_far(facts, schedule, machine)
@@ -139,7 +141,7 @@ def _blocks(
         repeat = -(-blocks // max(1, round(blocks / max(1, min(ROWS_TOGETHER // rows, most)))))
     schedule = GemmSchedule(threads=(1,) * len(pure), points=points, vector=lanes, repeat=repeat, pack=pack)
     yield schedule
-    if not pack or dim is None or (beside := schedule.planes_dim) is None or rows * repeat < pure[dim]:
+    if rows == 1 or not pack or (beside := schedule.planes_dim) is None or rows * repeat < pure[dim or 0]:
         return
     for planes in SHARED_PLANES:
         more = schedule.changed(planes=planes)

@@ -17,15 +17,19 @@ from xdsl.passes import ModulePass
 
 import tilefuse as hl
 from tilefuse.analysis.machine import machine
+from tilefuse.analysis.model import extract
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import GroupOp, UpdateOp
+from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.gemm.attribute import GemmSchedule
+from tilefuse.execution.gemm.cpu import cpu_schedules
 from tilefuse.execution.gemm.features import StagedFeatures, different_places, shared
 from tilefuse.execution.gemm.vector_values import vector_values
 from tilefuse.passes.inline_windows import InlineWindows
 from tilefuse.passes.lower_groups import LowerGroups
 from tilefuse.passes.pipeline import run_passes, standard_passes
 from tilefuse.passes.tile import Tile
+from tilefuse.runtime.compile.specialize import find_pipeline
 
 PICTURE = np.random.default_rng(3).integers(0, 256, (9, 11), dtype=np.uint8)
 
@@ -552,3 +556,21 @@ def test_different_places_are_those_that_are_counted_one_by_one():
                 at = ([0 if s is None else p[s] for s in slots] for p in points)
                 expected = {tuple(e.eval(a, []) for e in exprs) for a in at}
                 assert different_places(exprs, slots, counts) == len(expected)
+
+
+def test_blocks_of_one_row_are_compared_along_y_alone():
+    """A schedule with points along x alone says so, and what they share along z they do not along y."""
+    c, x, y = hl.Var("c"), hl.Var("x"), hl.Var("y")
+    weights, image = hl.ImageParam(hl.Float(32), 3, "weights"), hl.ImageParam(hl.Float(32), 2, "image")
+    r, sums = hl.RDom([(0, 9)]), hl.Func("sums")
+    sums[c, x, y] = 0.0
+    sums[c, x, y] += hl.exp(weights[c, x, r.x]) * image[r.x, y]
+    target, extent = "x86_64_avx512", (64, 640, 640)
+    before = itertools.takewhile(lambda p: not isinstance(p, Tile), standard_passes(target, extent=extent))
+    module = run_passes(hl.Pipeline(sums).to_module(), list(before))
+    [group] = [op for op in module.walk() if isinstance(op, GroupOp) and op.update is not None]
+    facts = GroupFacts.of(group, extract(find_pipeline(module), extent), extent)
+    schedules = [schedule for schedule, _ in cpu_schedules(facts, machine(target))]
+    assert any(schedule.rows_dim == 2 for schedule in schedules)
+    for schedule in schedules:
+        assert not isinstance(vector_values(group.update, schedule.rows_dim, bool(schedule.pack)), str), schedule
