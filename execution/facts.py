@@ -55,6 +55,11 @@ def nominal_box(
     return tuple(itertools.starmap(points, enumerate(picture)))
 
 
+def planes_beyond(needed: Sequence[int], counted: Sequence[int]) -> float:
+    """Return the needed planes (points beyond x and y) per plane of a box for which costs are computed, 1 at least."""
+    return math.prod(max(1.0, n / c) for n, c in zip(needed[2:], counted[2:], strict=True))
+
+
 @dataclass(frozen=True)
 class UpdateWork:
     """Work of an update for a picture of nominal size."""

@@ -10,7 +10,6 @@ several stages (`passes/store_together.py`). The IR is rewritten once at the end
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
@@ -29,7 +28,7 @@ from tilefuse.analysis.small_dimensions import KnownBox, inferred_bounds
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoxAttr
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp, prints
-from tilefuse.execution.facts import GroupFacts, nominal_box, nominal_extent
+from tilefuse.execution.facts import GroupFacts, nominal_box, nominal_extent, planes_beyond
 from tilefuse.execution.registry import model_named
 from tilefuse.execution.search import quick_best
 from tilefuse.passes.chain_windows import chain_windows, window_of
@@ -156,8 +155,7 @@ class _Costs:
         if self.machine.is_gpu or node.needed is None:
             return cost
         counted = nominal_box(model, output, self.extent)
-        planes = math.prod(max(1.0, n / c) for n, c in zip(node.needed[2:], counted[2:], strict=True))
-        return (cost - launch) * planes + launch
+        return (cost - launch) * planes_beyond(node.needed, counted) + launch
 
     def _of(self, model: PipelineModel, members: Sequence[int], output: int) -> float | None:
         facts = GroupFacts(model, members, output, self.extent, far_boxes=self._far)

@@ -186,8 +186,8 @@ class TileTerms:
         """Return the share of tiles at the edges of a picture, where a tile may reach beyond it.
 
         One that is as large as the picture does in a call for a smaller one: `extent` is an estimate, and nothing tells
-        sizes but declared bounds. So do planes whose number nobody told, one of which is in a tile: there tiles take
-        longer than their instructions say (lens_blur).
+        sizes but declared bounds. Dimensions that `extent` does not tell count so, too, with a point in each tile:
+        tiles of them take longer than their instructions say.
         """
         inner = 1.0
         for d, (n, size) in enumerate(zip(box, tile, strict=True)):

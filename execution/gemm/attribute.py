@@ -44,8 +44,8 @@ class GemmSchedule(ScheduleAttr):
     its sums in vectors of 8, and computes 16 blocks of points along the second coordinate one after the other. `pack`:
     steps of the innermost reduction dimension, or of several dimensions if this one has fewer, whose common operands of
     these blocks a thread first copies to contiguous memory; 0 for no copy. `planes`: points along the first of the
-    other coordinates whose blocks share each copy. `dynamic`: 1 for a dynamic distribution of
-    blocks over threads, 0 for a static one.
+    other coordinates whose blocks share each copy. `dynamic`: 1 for a dynamic distribution of blocks over threads, 0
+    for a static one.
     """
 
     name = "schedule.gemm"

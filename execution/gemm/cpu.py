@@ -141,7 +141,7 @@ def _blocks(
         repeat = -(-blocks // max(1, round(blocks / max(1, min(ROWS_TOGETHER // rows, most)))))
     schedule = GemmSchedule(threads=(1,) * len(pure), points=points, vector=lanes, repeat=repeat, pack=pack)
     yield schedule
-    if rows == 1 or not pack or (beside := schedule.planes_dim) is None or rows * repeat < pure[dim or 0]:
+    if dim is None or rows == 1 or not pack or (beside := schedule.planes_dim) is None or rows * repeat < pure[dim]:
         return
     for planes in SHARED_PLANES:
         more = schedule.changed(planes=planes)

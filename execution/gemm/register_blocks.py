@@ -191,13 +191,11 @@ class RegisterBlocks:
     @contextmanager
     def _each_block(self, blocks: Num) -> Iterator[Num]:
         """Open loops over planes, and over the blocks of points in each."""
-        dim, planes = self.schedule.planes_dim, self.schedule.planes
-        if planes == 1 or dim is None:
-            with self.e.loop(blocks, "block") as block:
-                yield block
-            return
-        count = self.e.min(planes, self.e.sub(self.gemm.extents[dim], self.gemm.firsts[dim]))
-        with self.e.loop(count, "plane") as self.plane, self.e.loop(blocks, "block") as block:
+        dim, count = self.schedule.planes_dim, self.schedule.planes
+        planes: Num = count
+        if dim is not None and count > 1:
+            planes = self.e.min(count, self.e.sub(self.gemm.extents[dim], self.gemm.firsts[dim]))
+        with self.e.loop(planes, "plane") as self.plane, self.e.loop(blocks, "block") as block:
             yield block
         self.plane = 0
 

@@ -48,8 +48,9 @@ class VectorValues:
 
     def shares(self, update: UpdateOp, dim: int | None) -> bool:
         """Whether all points along a pure coordinate share the packed values and the values of steps."""
-        along = _depending(update, None if dim is None else update.pure[dim])
-        return dim is not None and along.isdisjoint((*self.packed, *self.of_steps))
+        if dim is None:
+            return False
+        return _depending(update, update.pure[dim]).isdisjoint((*self.packed, *self.of_steps))
 
 
 def vector_values(update: UpdateOp, rows_dim: int | None, pack: bool) -> VectorValues | str:

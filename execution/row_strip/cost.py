@@ -12,7 +12,7 @@ from tilefuse.analysis.regions import fixed_span
 from tilefuse.dialects.img.attrs import Level, Memory
 from tilefuse.execution.across import ACROSS_HEIGHT, ACROSS_WIDTH, across_cost, reads_across
 from tilefuse.execution.candidate import Candidate, Placement
-from tilefuse.execution.facts import GroupFacts
+from tilefuse.execution.facts import GroupFacts, planes_beyond
 from tilefuse.execution.features import predict
 from tilefuse.execution.row_strip.features import FEW, StripFeatures
 from tilefuse.execution.row_strip.loops import loads, loops
@@ -95,12 +95,12 @@ def _single(facts: GroupFacts) -> Iterator[tuple[int, int]]:
 
     Rows are a power of two, so that stages alike get the same.
     """
-    columns, rows = (max(needed, n) for needed, n in zip(_needed(facts), facts.box[:2], strict=True))
+    columns, rows = (max(needed, n) for needed, n in zip(_needed(facts)[:2], facts.box[:2], strict=True))
     yield next((w for w in WIDTHS if w >= columns), columns), max(HEIGHT_MULTIPLE, 1 << (rows - 1).bit_length())
 
 
 def _needed(facts: GroupFacts) -> tuple[int, ...]:
-    return (facts.model.nodes[facts.output].needed or facts.box)[:2]
+    return facts.model.nodes[facts.output].needed or facts.box
 
 
 def _several(facts: GroupFacts, machine: Machine, narrow: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -117,10 +117,8 @@ def _is_little(facts: GroupFacts, candidate: Candidate, machine: Machine) -> boo
     assert isinstance(candidate.features, StripFeatures)
     if math.prod(facts.extent) * OF_POINT > machine.alone_instructions:
         return False
-    needed = facts.model.nodes[facts.output].needed or facts.box
-    planes = math.prod(max(1.0, n / counted) for n, counted in zip(needed[2:], facts.box[2:], strict=True))
     instructions = candidate.features.blocks * candidate.features.instructions
-    return planes * instructions <= machine.alone_instructions
+    return planes_beyond(_needed(facts), facts.box) * instructions <= machine.alone_instructions
 
 
 def _candidates(
@@ -245,7 +243,7 @@ def _features(
     wait = 0.0
     width, tall = min(tile[0], facts.box[0]), min(tile[1], facts.box[1])
     blocks = math.prod(-(-n // t) for n, t in zip(facts.box, tile, strict=True))
-    if all(size >= n for size, n in zip(tile, _needed(facts), strict=False)) and blocks == 1:
+    if all(size >= n for size, n in zip(tile, _needed(facts)[:2], strict=False)) and blocks == 1:
         # what the only strip computes around its points is needed, whatever else is in the kernel
         wait = STORE_WAIT * vector_bytes
         rows = {id: replace(r, columns=(0, 0), first=r.last, spare=0) for id, r in rows.items()}
