@@ -50,10 +50,10 @@ def _buffer(array: np.ndarray, mins: Sequence[int]) -> _Buffer:
 
 
 def write(halide: Any, output: Any, images: Sequence[Any], params: Sequence[tuple[Any, float]], path: Path) -> None:
-    """Compile a scheduled output for this machine's processor to a shared library, runtime included.
+    """Compile a scheduled output to a shared library, runtime included, for `$HL_TARGET` or the processor at hand.
 
     Values of its parameters go to a JSON file beside it."""
-    target = halide.get_host_target()
+    target = halide.get_target_from_environment()
     arguments = [*map(halide.Argument, images), *(halide.Argument(param) for param, _ in params)]
     object_file = path.with_suffix(".o")
     output.compile_to_object(str(object_file), arguments, ENTRY, target)

@@ -18,9 +18,16 @@ DRIVER_TEXT = f"""
 // Called by the runtime: the kernels of a call, in order, with addresses and scalars filled into copies of their words.
 typedef struct {{ void (*kernel)(const unsigned long long*); long long words, fills; }} tilefuse_launch;
 typedef struct {{ long long word, value, offset; }} tilefuse_fill;
-void {DRIVER}(long long count, const tilefuse_launch* launch, const unsigned long long* words,
-    const tilefuse_fill* fill, const unsigned long long* values) {{
-  for (; count > 0; --count, ++launch) {{
+typedef struct {{
+  const tilefuse_launch* launches;
+  const unsigned long long* words;
+  const tilefuse_fill* fills;
+  long long count;
+}} tilefuse_call;
+void {DRIVER}(const tilefuse_call* call, const unsigned long long* values) {{
+  const unsigned long long* words = call->words;
+  const tilefuse_fill* fill = call->fills;
+  for (const tilefuse_launch* launch = call->launches; launch < call->launches + call->count; ++launch) {{
     unsigned long long arguments[launch->words + 1];
     __builtin_memcpy(arguments, words, launch->words * sizeof *words);
     words += launch->words;
@@ -52,6 +59,10 @@ class _Launch(ctypes.Structure):
     _fields_ = (("kernel", ctypes.c_void_p), ("words", ctypes.c_longlong), ("fills", ctypes.c_longlong))
 
 
+class _Call(ctypes.Structure):
+    _fields_ = (*((name, ctypes.c_void_p) for name in ("launches", "words", "fills")), ("count", ctypes.c_longlong))
+
+
 class Driver:
     """Runs kernels of a library one after the other. Threads may share a driver: nothing of it changes in a call."""
 
@@ -64,16 +75,17 @@ class Driver:
             _Launch(ctypes.cast(getattr(library, k.entry_point), ctypes.c_void_p), len(k.words), len(k.fills))
             for k in kernels
         ]
-        self._tables = (
+        tables = self._tables = (
             (_Launch * len(launches))(*launches),
             (ctypes.c_uint64 * len(words))(*words),
             (ctypes.c_longlong * len(fills))(*fills),
         )
-        self._count = len(launches)
+        self._call = _Call(*[ctypes.addressof(table) for table in tables], len(launches))
+        self._address = ctypes.addressof(self._call)
         self._run = library[DRIVER]
-        self._run.argtypes = (ctypes.c_longlong, *[ctypes.c_void_p] * 4)
+        self._run.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
         self._run.restype = None
 
     def __call__(self, values: Sequence[int]) -> None:
         """Run the kernels; `values`: addresses and scalars, as words. Return when all is written."""
-        self._run(self._count, *self._tables, self._values(*values))
+        self._run(self._address, self._values(*values))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from tilefuse.runtime.arrays.kinds import NUMPY
 from tilefuse.runtime.arrays.layouts import Picture
 from tilefuse.runtime.arrays.strided import numpy_at
 from tilefuse.runtime.cpu.driver import Driver, Fill, KernelOfCall
@@ -46,7 +47,7 @@ class CpuRunner:
         """Run the kernels one after the other; return when all is written."""
         arena = self._take_arena()
         if arena is not None:
-            start = arena.__array_interface__["data"][0]
+            start = NUMPY.address(arena)
             pointers = [*pointers, -(-start // ARENA_ALIGNMENT) * ARENA_ALIGNMENT]
         for clear in self._plan.clears:
             ctypes.memset(pointers[clear.buffer] + clear.offset, clear.byte, clear.size)
