@@ -10,9 +10,14 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tilefuse.runtime.compile.compiled import Compiled
 from tilefuse.runtime.program import Program
+
+# a busy machine may take any time for a case
+settings.register_profile("any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any_speed")
 
 SLOW = Path(__file__).with_name("slow.txt")
 """Cases, tests and files that take long, one a line."""
