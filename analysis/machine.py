@@ -9,6 +9,8 @@ from tilefuse.dialects.diagnostics import PipelineError
 
 STAYS_SHARE = 0.4
 """Share of the last cache that a call may expect to find its own: others store and read meanwhile."""
+STAYS_IN_CALL = 0.8
+"""Share that a kernel may expect to find of what kernels of the call before it stored."""
 STARTS = 5.0
 """Times that a loop on all cores begins and ends while one thread computes all of a picture that is left to it."""
 
@@ -60,9 +62,10 @@ class Machine:
         """Instructions of a kernel that one thread of a CPU runs, as others would hardly have begun."""
         return STARTS * self.launch_us * self.instructions_per_us / self.cores
 
-    def keeps(self, bytes: float) -> bool:
-        """Whether this many bytes stay in the last-level cache of a CPU from one call to the next."""
-        return not self.last_cache_bytes or bytes <= STAYS_SHARE * self.last_cache_bytes
+    def keeps(self, bytes: float, *, in_call: bool = False) -> bool:
+        """Whether this many bytes stay in the last-level cache of a CPU from one call, or kernel of it, to the next."""
+        share = STAYS_IN_CALL if in_call else STAYS_SHARE
+        return not self.last_cache_bytes or bytes <= share * self.last_cache_bytes
 
 
 def check_extent(extent: tuple[int, ...], where: str) -> None:

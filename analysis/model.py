@@ -95,6 +95,8 @@ class Node:
     needed: Extents | None = None
     """Points per dimension that a picture of nominal size needs; None where it was not computed."""
     is_output: bool = False
+    is_returned: bool = False
+    """Whether it is an output of the pipeline; no kernel needs to read it."""
     is_yielded: bool = False
     """Whether the group that it stands in gives it to others."""
     aligned: bool = True
@@ -275,7 +277,7 @@ def _mark_outputs(model: PipelineModel, pipeline: PipelineOp) -> None:
     known = aligns.get_values() if isinstance(aligns, DenseArrayBase) else ()
     for i, func in enumerate(pipeline.return_op.funcs):
         node = model.nodes[model.node_of[func]]
-        node.is_output = True
+        node.is_output = node.is_returned = True
         node.aligned &= i >= len(known) or int(known[i]) >= 16
         node.contiguous &= rows_are_contiguous(func)
 

@@ -10,7 +10,6 @@ from functools import cached_property
 
 from tilefuse.analysis.access import reads
 from tilefuse.analysis.instructions import instruction_cost
-from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.points import nominal_domain, nominal_extents
 from tilefuse.analysis.regions import Follow, follow_chain
@@ -18,18 +17,8 @@ from tilefuse.analysis.tables import looked_up
 from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.img.ops import Definition, GroupOp, UpdateOp
 
-MOST_RANK = 16
-
 HALO = 1.25
 """Factor on an extent up to which needed points beyond it count as halo; beyond it readers scale, or shift far."""
-
-
-def nominal_extent(extent: Sequence[int], machine: Machine) -> tuple[int, ...]:
-    """Return the picture size for which costs are computed.
-
-    On a CPU dimensions after x and y that nobody told or declared count as a point: its constants were chosen so.
-    """
-    return tuple(extent) if machine.is_gpu else (*extent, *[1] * (MOST_RANK - len(extent)))
 
 
 def nominal_box(
@@ -53,11 +42,6 @@ def nominal_box(
         return min(n, needed[d])
 
     return tuple(itertools.starmap(points, enumerate(picture)))
-
-
-def planes_beyond(needed: Sequence[int], counted: Sequence[int]) -> float:
-    """Return the needed planes (points beyond x and y) per plane of a box for which costs are computed, 1 at least."""
-    return math.prod(max(1.0, n / c) for n, c in zip(needed[2:], counted[2:], strict=True))
 
 
 @dataclass(frozen=True)

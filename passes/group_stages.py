@@ -28,7 +28,7 @@ from tilefuse.analysis.small_dimensions import KnownBox, inferred_bounds
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoxAttr
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp, prints
-from tilefuse.execution.facts import GroupFacts, nominal_box, nominal_extent, planes_beyond
+from tilefuse.execution.facts import GroupFacts, nominal_box
 from tilefuse.execution.registry import model_named
 from tilefuse.execution.search import quick_best
 from tilefuse.passes.chain_windows import chain_windows, window_of
@@ -81,7 +81,7 @@ class _Costs:
     ):
         """Prepare the costs; `inferred`: bounds by node that are not declared. `like`: costs of a similar pipeline."""
         self._tables, self._far = groups
-        self.model, self.machine, self.extent = model, on, nominal_extent(extent, on)
+        self.model, self.machine, self.extent = model, on, tuple(extent)
         self._inferred = inferred
         self._bounded = replace(
             model, nodes=[replace(n, bounds=inferred[n.id]) if n.id in inferred else n for n in model.nodes]
@@ -140,22 +140,9 @@ class _Costs:
             ways = [(self.model, False)]
             if any(id in self._inferred for id in stored):
                 ways.append((self._bounded, True))
-            costs = [
-                (self._all_planes(cost, output, model), way)
-                for model, way in ways
-                if (cost := self._of(model, members, output)) is not None
-            ]
+            costs = [(cost, way) for model, way in ways if (cost := self._of(model, members, output)) is not None]
             self._known[key] = min(costs, default=None)
         return self._known[key]
-
-    def _all_planes(self, cost: float, output: int, model: PipelineModel) -> float:
-        """Microseconds of all planes that a CPU's kernel is needed in, undeclared ones included: a stage that has
-        fewer planes than its reader is computed again in each of them."""
-        node, launch = model.nodes[output], self.machine.launch_us
-        if self.machine.is_gpu or node.needed is None:
-            return cost
-        counted = nominal_box(model, output, self.extent)
-        return (cost - launch) * planes_beyond(node.needed, counted) + launch
 
     def _of(self, model: PipelineModel, members: Sequence[int], output: int) -> float | None:
         facts = GroupFacts(model, members, output, self.extent, far_boxes=self._far)

@@ -29,7 +29,7 @@ from tilefuse.dialects.options import check_numbers
 from tilefuse.execution.base import ByHand, ExecutionModel, group_error
 from tilefuse.execution.border_share import interior_share
 from tilefuse.execution.candidate import Candidate, Kind, SearchOptions
-from tilefuse.execution.facts import GroupFacts, nominal_extent
+from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.registry import UnknownModel, model_named, names
 from tilefuse.execution.rows import DEFAULT_MODEL
 from tilefuse.execution.search import best_for_like, schedules
@@ -115,7 +115,7 @@ class Tile(ModulePass):
             searched: dict[Hashable, tuple[Sequence[int], list[Candidate]]] = {}
             found = []
             for group in those:
-                facts = GroupFacts.of(group, model, nominal_extent(self.extent, on))
+                facts = GroupFacts.of(group, model, self.extent)
                 needs = register_needs(group)
                 try:
                     key = (_in_memory(facts), facts.box, tuple(sorted(needs.items())))

@@ -15,7 +15,7 @@ from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.execution.candidate import SearchOptions
-from tilefuse.execution.facts import GroupFacts, nominal_extent
+from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.search import best_schedule
 
 Change = Callable[[PipelineOp, GroupOp, GroupOp], None]
@@ -72,7 +72,7 @@ class Trials:
         return self._facts(extract(pipeline, self.extent), named(pipeline, name))
 
     def _facts(self, model: PipelineModel, group: GroupOp) -> GroupFacts:
-        return GroupFacts.of(group, model, nominal_extent(self.extent, machine(self.target)))
+        return GroupFacts.of(group, model, self.extent)
 
     def _microseconds(self, pipeline: PipelineOp, *groups: GroupOp) -> float | None:
         """Predict the time of groups of a pipeline; None if one cannot be a kernel."""

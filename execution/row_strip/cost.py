@@ -12,7 +12,7 @@ from tilefuse.analysis.regions import fixed_span
 from tilefuse.dialects.img.attrs import Level, Memory
 from tilefuse.execution.across import ACROSS_HEIGHT, ACROSS_WIDTH, across_cost, reads_across
 from tilefuse.execution.candidate import Candidate, Placement
-from tilefuse.execution.facts import GroupFacts, planes_beyond
+from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
 from tilefuse.execution.row_strip.features import FEW, StripFeatures
 from tilefuse.execution.row_strip.loops import loads, loops
@@ -117,8 +117,7 @@ def _is_little(facts: GroupFacts, candidate: Candidate, machine: Machine) -> boo
     assert isinstance(candidate.features, StripFeatures)
     if math.prod(facts.extent) * OF_POINT > machine.alone_instructions:
         return False
-    instructions = candidate.features.blocks * candidate.features.instructions
-    return planes_beyond(_needed(facts), facts.box) * instructions <= machine.alone_instructions
+    return candidate.features.blocks * candidate.features.instructions <= machine.alone_instructions
 
 
 def _candidates(
@@ -136,7 +135,7 @@ def _candidates(
         if kept > machine.fast_bytes or (rows_per_loop > OF_SEVERAL and width < min(WIDE, facts.box[0])):
             continue
         tile = (width, tall, *planes)
-        found = _features(facts, rows, each, tile, machine.vector_bytes)
+        found = _features(facts, rows, each, tile, machine)
         found = replace(found, kept_bytes=kept)
         is_static = is_static_better(found, machine)
         found = replace(
@@ -153,8 +152,10 @@ def is_static_better(found: StripFeatures, machine: Machine) -> bool:
 
 
 def streams_output(facts: GroupFacts, machine: Machine) -> bool:
-    """Whether the output goes past the caches: it and the inputs, as far as they are read, do not stay in the last."""
-    return machine.cores >= STREAM_CORES and not machine.keeps(facts.picture_bytes)
+    """Whether the output goes past the caches: it and the inputs, as far as they are read, do not stay in the last
+    until a kernel of the call, or else the next call, reads them."""
+    in_call = not facts.model.nodes[facts.output].is_returned
+    return machine.cores >= STREAM_CORES and not machine.keeps(facts.picture_bytes, in_call=in_call)
 
 
 def _shares_rows(facts: GroupFacts, counts: Sequence[dict[int, StageRows]]) -> bool:
@@ -236,9 +237,9 @@ def _features(
     rows: dict[int, StageRows],
     costs: Sequence[tuple[tuple[int, ...], float]],
     tile: tuple[int, ...],
-    vector_bytes: int,
+    machine: Machine,
 ) -> StripFeatures:
-    nodes, rows_per_loop = facts.model.nodes, rows[facts.output].rows_per_loop
+    nodes, rows_per_loop, vector_bytes = facts.model.nodes, rows[facts.output].rows_per_loop, machine.vector_bytes
     row_cost = (ROW_COST if rows_per_loop == 1 else SHARED_ROW_COST) * vector_bytes
     wait = 0.0
     width, tall = min(tile[0], facts.box[0]), min(tile[1], facts.box[1])
@@ -257,8 +258,7 @@ def _features(
     late = LATE_COST if width < facts.box[0] else BESIDE_COST * (rows_per_loop - 1) / rows_per_loop
     if late:
         instructions += late * sum(_late_bytes(facts, rows, width, tall))
-    share = math.prod(facts.box) * nodes[facts.output].bytes
-    bytes = float(share) + sum(_loaded(facts, rows, p, width, tall) for p in _inputs(facts, rows))
+    bytes = _memory_bytes(facts, rows, machine, width, tall)
     return StripFeatures(
         blocks=blocks, bytes=bytes, instructions=instructions, kept_bytes=0.0, rows_per_loop=rows_per_loop
     )
@@ -291,10 +291,24 @@ def _inputs(facts: GroupFacts, rows: dict[int, StageRows]) -> set[int]:
     return {p for id in facts.members for p in facts.model.nodes[id].offsets if p not in rows}
 
 
-def _loaded(facts: GroupFacts, rows: dict[int, StageRows], producer: int, width: int, tall: int) -> float:
-    """Return the bytes of a function that all strips load: its points once, and a share of points read twice."""
-    node = facts.model.nodes[producer]
-    needed = node.needed or facts.box
+def _memory_bytes(facts: GroupFacts, rows: dict[int, StageRows], machine: Machine, width: int, tall: int) -> float:
+    """Return the bytes from and to main memory of all strips: the output's, and of each function its points once, or
+    once for each plane of the output if the last cache does not keep what one plane needs."""
+    nodes, planes = facts.model.nodes, _planes(facts)
+    stored = float(math.prod(facts.box) * nodes[facts.output].bytes)
+    read = {p: _read(facts, rows, p) * nodes[p].bytes for p in _inputs(facts, rows)}
+    if planes == 1 or machine.keeps((stored + sum(read.values())) / planes, in_call=True):
+        read = {p: min(n, float(math.prod(nodes[p].needed or facts.box) * nodes[p].bytes)) for p, n in read.items()}
+    return stored + sum(n * (1.0 + _read_twice(facts, rows, p, width, tall)) for p, n in read.items())
+
+
+def _planes(facts: GroupFacts) -> int:
+    """Return the number of planes of the output that different strips compute."""
+    return math.prod(n for d, n in enumerate(facts.box) if d > 1 and fixed_span(facts.model, facts.output, d) is None)
+
+
+def _read_twice(facts: GroupFacts, rows: dict[int, StageRows], producer: int, width: int, tall: int) -> float:
+    """Return the share of a function's points that two strips load from main memory."""
     x_halo = y_halo = 0
     for id, r in rows.items():
         for access in facts.model.nodes[id].hull:
@@ -303,8 +317,7 @@ def _loaded(facts: GroupFacts, rows: dict[int, StageRows], producer: int, width:
                 if isinstance(x, Index) and isinstance(y, Index):
                     x_halo = max(x_halo, r.columns[1] - r.columns[0] + abs(x.offset))
                     y_halo = max(y_halo, r.lead * r.rows_per_loop + abs(y.offset))
-    again = HALO_MISS * (x_halo / width + y_halo / tall)
-    return min(math.prod(needed), _read(facts, rows, producer)) * node.bytes * (1.0 + again)
+    return HALO_MISS * (x_halo / width + y_halo / tall)
 
 
 def _read(facts: GroupFacts, rows: dict[int, StageRows], producer: int) -> float:
@@ -315,5 +328,4 @@ def _read(facts: GroupFacts, rows: dict[int, StageRows], producer: int) -> float
             steps = [float(abs(i.ratio)) if isinstance(i, Index) else 1.0 for i in at[:2]]
             points = r.planes * r.column_steps * r.row_steps / r.rows_per_loop * math.prod(steps)
             read[at[2:]] = max(read.get(at[2:], 0.0), points)
-    planes = math.prod(n for d, n in enumerate(facts.box) if d > 1 and fixed_span(facts.model, facts.output, d) is None)
-    return sum(read.values()) * planes * math.prod(facts.box[:2])
+    return sum(read.values()) * _planes(facts) * math.prod(facts.box[:2])
