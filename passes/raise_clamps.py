@@ -36,7 +36,8 @@ from tilefuse.analysis.value_range import value_range
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import BoundaryOp, ExtentOp, InputOp, MinOp, PipelineOp, ReadOp, StageOp
-from tilefuse.dialects.img.symbolic import Role, SizeValue, Symbol, is_sum, provably_le
+from tilefuse.dialects.img.symbolic import Atom, Role, SizeValue, Symbol, is_sum, provably_le
+from tilefuse.dialects.img.symbolic import Operation as NumberOperation
 
 _LARGEST_FACTOR, _LARGEST_CONSTANT = 16, 1 << 24
 
@@ -70,7 +71,7 @@ def _raise_read(op: ReadOp, stage: StageOp, pipeline: PipelineOp) -> bool:
     plain: dict[int, AffineExpr] = {}
     for d, expr in enumerate(op.map.data.results):
         found = _clamped(op.indices[expr.position], coordinates) if isinstance(expr, AffineDimExpr) else None
-        if found is not None and all(can_emit(n, pipeline) for n in found[1]):
+        if found is not None and all(can_emit(n) for n in found[1]):
             plain[d], intervals[d] = found
     if not intervals:
         return False
@@ -173,13 +174,17 @@ def _inputs(pipeline: PipelineOp) -> Mapping[str, InputOp]:
     return {op.sym_name.data: op for op in pipeline.body.block.ops if isinstance(op, InputOp)}
 
 
-def can_emit(value: SizeValue, pipeline: PipelineOp) -> bool:
-    """Whether a scalar is a sum of input sizes and a constant, which a few ops can compute."""
+def can_emit(value: SizeValue) -> bool:
+    """Whether a scalar is a sum of input sizes, of their quotients by constants, and a constant: a few ops."""
     if isinstance(value, int):
         return True
-    return is_sum(value) and all(
-        isinstance(atom, Symbol) and atom.role is Role.Input for atom, _ in value.clauses[0][0].terms
-    )
+    return is_sum(value) and all(_is_emitted(atom) for atom, _ in value.clauses[0][0].terms)
+
+
+def _is_emitted(atom: Atom) -> bool:
+    if isinstance(atom, Symbol):
+        return atom.role is Role.Input
+    return atom.kind == "floordiv" and isinstance(atom.rhs, int) and atom.rhs > 0 and can_emit(atom.lhs)
 
 
 class Scalars:
@@ -195,13 +200,15 @@ class Scalars:
         total: SSAValue | None = None
         the_sum = number.clauses[0][0]
         for atom, factor in the_sum.terms:
-            assert isinstance(atom, Symbol)
-            part = self._size(atom)
+            part = self._size(atom) if isinstance(atom, Symbol) else self._quotient(atom)
             if factor != 1:
                 part = self._add(arith.MuliOp(part, self.value(factor)))
             total = part if total is None else self._add(arith.AddiOp(total, part))
         assert total is not None
         return self._add(arith.AddiOp(total, self.value(the_sum.constant))) if the_sum.constant else total
+
+    def _quotient(self, atom: NumberOperation) -> SSAValue:
+        return self._add(arith.FloorDivSIOp(self.value(atom.lhs), self.value(atom.rhs)))
 
     def _size(self, symbol: Symbol) -> SSAValue:
         func, kind = self.inputs[symbol.name].func, ExtentOp if symbol.extent else MinOp

@@ -84,7 +84,7 @@ def _raise_stage(stage: StageOp, pipeline: PipelineOp, *, rows: bool) -> bool:
     intervals = _box(choice.cond, coordinates)
     if rows and 0 in intervals and any(isinstance(op.parent_op(), UpdateOp) for op in _reading(stage.funcs[0])):
         return False
-    if not intervals or not all(can_emit(n, pipeline) for ends in intervals.values() for n in ends):
+    if not intervals or not all(can_emit(n) for ends in intervals.values() for n in ends):
         return False
     rewriter = PatternRewriter(stage)
     scalars = Scalars(rewriter, stage, pipeline)

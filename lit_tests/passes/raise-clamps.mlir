@@ -75,6 +75,41 @@ img.pipeline @own_ends {
 
 // -----
 
+// A coarse level of a picture, whose size is a quotient.
+
+// CHECK-LABEL: img.pipeline @quotients
+// CHECK:         %n = img.extent 0 of %in : !img.func<1xf32>
+// CHECK:         [[PART:%.*]] = arith.floordivsi %n, {{.*}} : index
+// CHECK:         [[COUNT:%.*]] = arith.addi [[PART]], {{.*}} : index
+// CHECK:         [[EDGE:%.*]] = img.boundary repeat_edge %half dims [0] in {{\[}}{{.*}}] by {{\[}}[[COUNT]]] : !img.func<1xf32>
+// CHECK-NEXT:    %f = img.stage "f" (%x_1) -> f32 {
+// CHECK-NEXT:      %w = img.read [[EDGE]][%x_1 - 1] : !img.func<1xf32>
+// CHECK-NEXT:      img.yield %w : f32
+img.pipeline @quotients {
+  %in = img.input "in" : !img.func<1xf32>
+  %half = img.stage "half" (%x) -> f32 {
+    %v = img.read %in[%x * 2] : !img.func<1xf32>
+    img.yield %v : f32
+  }
+  %n = img.extent 0 of %in : !img.func<1xf32>
+  %f = img.stage "f" (%x) -> f32 {
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %n32 = arith.index_cast %n : index to i32
+    %last = arith.shrsi %n32, %one : i32
+    %x32 = arith.index_cast %x : index to i32
+    %left = arith.subi %x32, %one : i32
+    %a = arith.minsi %left, %last : i32
+    %b = arith.maxsi %a, %zero : i32
+    %i = arith.index_cast %b : i32 to index
+    %w = img.read %half[%i] : !img.func<1xf32>
+    img.yield %w : f32
+  }
+  img.return "f" = %f : !img.func<1xf32>
+}
+
+// -----
+
 // Not where the ends may cross, come with each call, where data is clamped, what could wrap around, or a sum of a
 // clamped index.
 

@@ -81,6 +81,24 @@ def test_a_clamp_to_the_image_becomes_a_boundary():
     assert "arith.minsi" not in text
 
 
+def coarse_level():
+    """The mean of each four columns of a picture with repeated edges, clamped to a quarter of its width."""
+    image = hl.ImageParam(hl.UInt(8), 2, name="input")
+    clamped = hl.BoundaryConditions.repeat_edge(image)
+    level, out = hl.funcs("level out")
+    level[x, y] = clamped[4 * x - 2, y] / 2 + clamped[4 * x + 1, y] / 2
+    last = image.width() / 4
+    out[x, y] = level[hl.clamp(x - 1, 0, last), y] / 2 + level[hl.clamp(x + 3, 0, last), y] / 2
+    return hl.Pipeline(out)
+
+
+def test_ends_that_are_quotients():
+    program, reference = coarse_level().compile("cpu"), coarse_level().compile("reference")
+    assert "img.boundary repeat_edge %level" in program.ir("raise-clamps")
+    for size in SIZES:
+        np.testing.assert_array_equal(program(photo(*size)), reference(photo(*size)), err_msg=f"{size}")
+
+
 def test_an_image_without_points():
     program = lesson_7().compile("cpu")
     with pytest.raises(CallError):
