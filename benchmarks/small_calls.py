@@ -75,9 +75,10 @@ def _instructions(module: Any, extent: tuple[int, ...]) -> float:
 
 def _of_a_point(node: Any, nodes: Sequence[Any]) -> float:
     """Count the lanes of 4 bytes of a stage's point: narrower numbers take a part of one."""
+    from xdsl.dialects.builtin import IndexType
+
     from tilefuse.analysis.instructions import instruction_cost
     from tilefuse.dialects.img.types import element_bytes
-    from xdsl.dialects.builtin import IndexType
 
     def width(type: Any) -> float:
         return 1.0 if isinstance(type, IndexType) else element_bytes(type) / 4

@@ -154,8 +154,9 @@ class Program:
         """
         signature = self._signature
         inputs, params = signature.bind(arrays, named)
-        plain = sizes is None and mins is None and self._requirements is None
-        describe = self._seen.describe(inputs, out, params) if plain else None
+        requested = (signature.sizes(sizes), signature.mins(mins)) if sizes is not None or mins is not None else ({}, {})
+        plain = self._requirements is None
+        describe = self._seen.describe(inputs, out, params, requested) if plain else None
         if describe is not None and describe.seen is not None and not describe.may_overlap:
             done = self._repeat(describe.seen, describe.pointers, inputs, out, params, stream)
             if done is not None:
@@ -163,7 +164,6 @@ class Program:
         views = [view(a, slot.what) for a, slot in zip(inputs, signature.inputs, strict=True)]
         originals = signature.per_output(out, "out") if out is not None else {}
         given = {name: view(array, f"out= of output '{name}'") for name, array in originals.items()}
-        requested = (signature.sizes(sizes), signature.mins(mins)) if describe is None else ({}, {})
         if self._requirements is not None:
             named_inputs = {slot.name: array for slot, array in zip(signature.inputs, inputs, strict=True)}
             self._requirements.check(self._request(views, given, requested), named_inputs, params, stream)

@@ -91,10 +91,16 @@ class CallCache:
         self._latest: CallDescription | None = None
         self._lock = threading.Lock()
 
-    def describe(self, inputs: Sequence[Any], out: Any, params: Mapping[str, Scalar]) -> CallDescription | None:
+    def describe(
+        self,
+        inputs: Sequence[Any],
+        out: Any,
+        params: Mapping[str, Scalar],
+        requested: Sequence[Mapping[str, tuple[int, ...]]] = (),
+    ) -> CallDescription | None:
         """Describe a call's arrays; None if one must be viewed each time, or outputs are given by name or in part.
 
-        Returns the latest description if no fact has changed: making a key and looking it up takes a microsecond.
+        `requested`: sizes and mins by name. Returns the latest description if no fact has changed: making a key and looking it up takes a microsecond.
         """
         if out is not None:
             outs = out if isinstance(out, SEVERAL_OUTPUTS) else (out,)
@@ -105,6 +111,8 @@ class CallCache:
         if not facts:
             return None
         decisive = distinct(params, self._decisive) if self._decisive else ()
+        if any(requested):
+            decisive = (decisive, *(tuple(sorted(part.items())) for part in requested))
         latest = self._latest
         if latest is not None and latest.facts == facts and latest.decisive == decisive:
             return latest

@@ -44,6 +44,17 @@ def test_a_second_call_views_nothing(on_cpu, views):
         assert views == []
 
 
+def test_sizes_and_mins_tell_calls_apart(on_cpu, views):
+    program, a = on_cpu(blur()), photo(20, 32)
+    whole = blurred_edges(a)
+    calls = [({"sizes": (5, 4)}, whole[:4, :5]), ({"sizes": (5, 4), "mins": {"blur_y": (3, 2)}}, whole[2:6, 3:8])]
+    for again in range(3):
+        views.clear()
+        for box, wanted in [*calls, ({}, whole)]:
+            np.testing.assert_allclose(program(a, **box), wanted, rtol=1e-6)
+        assert bool(views) == (not again)
+
+
 def test_results_are_new_each_time(on_cpu):
     program = on_cpu(TWO_OUTPUTS)
     a = photo(6, 8)
