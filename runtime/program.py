@@ -154,9 +154,9 @@ class Program:
         """
         signature = self._signature
         inputs, params = signature.bind(arrays, named)
-        requested = (signature.sizes(sizes), signature.mins(mins)) if sizes is not None or mins is not None else ({}, {})
-        plain = self._requirements is None
-        describe = self._seen.describe(inputs, out, params, requested) if plain else None
+        is_plain = sizes is None and mins is None
+        requested = ({}, {}) if is_plain else (signature.sizes(sizes), signature.mins(mins))
+        describe = self._seen.describe(inputs, out, params, requested) if self._requirements is None else None
         if describe is not None and describe.seen is not None and not describe.may_overlap:
             done = self._repeat(describe.seen, describe.pointers, inputs, out, params, stream)
             if done is not None:

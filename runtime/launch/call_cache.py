@@ -100,7 +100,8 @@ class CallCache:
     ) -> CallDescription | None:
         """Describe a call's arrays; None if one must be viewed each time, or outputs are given by name or in part.
 
-        `requested`: sizes and mins by name. Returns the latest description if no fact has changed: making a key and looking it up takes a microsecond.
+        `requested`: sizes and mins by name. Returns the latest description if no fact has changed: making a key and
+        looking it up takes a microsecond.
         """
         if out is not None:
             outs = out if isinstance(out, SEVERAL_OUTPUTS) else (out,)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from runtime_pipelines import blur, blurred_edges
 
-from tilefuse.runtime.arrays.kinds import view
+from tilefuse.runtime.arrays.kinds import NUMPY, view
 from tilefuse.runtime.errors import CallTypeError
 from tilefuse.runtime.program import compile_pipeline
 
@@ -87,3 +87,12 @@ def test_importing_the_runtime_imports_no_array_library():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", ">i4", "float32", "complex128", "S3", [("a", "u1"), ("b", "f8")]])
+def test_addresses_of_numpy(dtype):
+    whole = np.zeros((5, 7), dtype)
+    read_only = whole.view()
+    read_only.flags.writeable = False
+    for array in (whole, whole[2:, 1::2], whole[::-1, ::-1], whole[0, 0:0], whole[0, 0, ...], read_only, whole.T):
+        assert NUMPY.address(array) == array.__array_interface__["data"][0]
