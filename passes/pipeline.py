@@ -28,6 +28,7 @@ from tilefuse.passes.inline_columns import InlineColumns
 from tilefuse.passes.inline_stages import InlineStages
 from tilefuse.passes.inline_windows import InlineWindows
 from tilefuse.passes.merge_sums import MergeSums
+from tilefuse.passes.pad_edges import PadEdges
 from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.raise_clamps import RaiseClamps
 from tilefuse.passes.raise_exteriors import RaiseExteriors
@@ -123,6 +124,7 @@ def standard_passes(
         if machine(target).is_gpu  # on CPUs no model can
         else InlineWindows(target=target, extent=size),  # on GPUs that is not measured yet
         RepeatEdges(extent=size),
+        *([PadEdges(target=target, extent=size)] if is_cpu(target) else []),
         Tile(target=target, extent=size, float_order=determinism == "gpu_to_gpu"),
         PromoteMemory(),
         ValidateOccupancy(target=target, fix=True),

@@ -44,9 +44,9 @@ class Trials:
 
         return self._tried(pipeline, (producer, name), both, always)
 
-    def tried_alone(self, pipeline: PipelineOp, name: str, change: ChangeAlone) -> PipelineOp:
-        """Return the pipeline with a group changed, if the change pays."""
-        return self._tried(pipeline, (name,), lambda copy: change(named(copy, name)), always=False)
+    def tried_alone(self, pipeline: PipelineOp, name: str, change: ChangeAlone, *, always: bool = False) -> PipelineOp:
+        """Return the pipeline with a group changed, if the change pays; `always`: if a kernel can."""
+        return self._tried(pipeline, (name,), lambda copy: change(named(copy, name)), always)
 
     def _tried(
         self, pipeline: PipelineOp, names: Sequence[str], change: Callable[[PipelineOp], None], always: bool

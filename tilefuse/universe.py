@@ -77,6 +77,7 @@ UNIVERSE = Universe(
         "mask-selects": _pass("mask_selects", "MaskSelects"),
         "merge-sums": _pass("merge_sums", "MergeSums"),
         "merge-versions": _pass("merge_versions", "MergeVersions"),
+        "pad-edges": _pass("pad_edges", "PadEdges"),
         "plain-conversions": _pass("plain_conversions", "PlainConversions"),
         "promote-memory": _pass("promote_memory", "PromoteMemory"),
         "raise-clamps": _pass("raise_clamps", "RaiseClamps"),

@@ -10,6 +10,8 @@ from tilefuse.analysis.index import AnyIndex, Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.regions import fixed_span
 from tilefuse.dialects.img.attrs import Level, Memory
+from tilefuse.dialects.img.copies import copied_read
+from tilefuse.dialects.img.ops import StageOp
 from tilefuse.execution.across import ACROSS_HEIGHT, ACROSS_WIDTH, across_cost, reads_across
 from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
@@ -162,8 +164,16 @@ def _shares_rows(facts: GroupFacts, counts: Sequence[dict[int, StageRows]]) -> b
     """Whether rows of a stage are worth computing together: they share loads, and match the output's in number."""
     if any(follow[1].ratio != 1 for follow in facts.follow.values()):
         return False
-    single, *more = (sum(_loads_of(facts, rows, ids) for ids in _loops(facts, rows)) for rows in counts)
+    single, *more = (
+        sum(_loads_of(facts, rows, ids) for ids in _loops(facts, rows) if not _is_copy(facts, ids)) for rows in counts
+    )
     return min(more, default=single) <= SHARED_LOADS * single
+
+
+def _is_copy(facts: GroupFacts, ids: Sequence[int]) -> bool:
+    """Whether a loop only copies a function: its rows have no loads to share."""
+    stages = [facts.model.nodes[id].op for id in ids]
+    return all(isinstance(stage, StageOp) and copied_read(stage) is not None for stage in stages)
 
 
 def _loops(facts: GroupFacts, rows: dict[int, StageRows]) -> list[tuple[int, ...]]:

@@ -111,7 +111,7 @@ class CallCache:
         facts = describe(inputs)
         if not facts:
             return None
-        decisive = distinct(params, self._decisive) if self._decisive else ()
+        decisive: tuple[Hashable, ...] = distinct(params, self._decisive) if self._decisive else ()
         if any(requested):
             decisive = (decisive, *(tuple(sorted(part.items())) for part in requested))
         latest = self._latest

@@ -97,5 +97,5 @@ def test_custom_passes_keep_the_meaning(capsys):
     custom_pass.main([])
     said = capsys.readouterr().out
     assert "tile 64x16, 32x8x1 threads" in said
-    assert "inline-windows, repeat-edges, schedule-by-hand, tile" in said
+    assert "repeat-edges, pad-edges, schedule-by-hand, tile" in said
     assert "the results are the same" in said
