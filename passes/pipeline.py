@@ -29,6 +29,7 @@ from tilefuse.passes.inline_stages import InlineStages
 from tilefuse.passes.inline_windows import InlineWindows
 from tilefuse.passes.merge_sums import MergeSums
 from tilefuse.passes.pad_edges import PadEdges
+from tilefuse.passes.plain_extrema import PlainExtrema
 from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.raise_clamps import RaiseClamps
 from tilefuse.passes.raise_exteriors import RaiseExteriors
@@ -114,6 +115,7 @@ def standard_passes(
         RaiseExteriors(keep_rows=is_cpu(target)),
         MergeSums(),
         CopyUpdated(),
+        *([PlainExtrema()] if is_cpu(target) else []),  # GPUs have the instruction
         InlineStages(target=target, extent=size),
         DropZeroTerms(fma=machine(target).is_gpu),  # of CPUs some have no such instruction
         *([ConvertOnce()] if is_cpu(target) else []),

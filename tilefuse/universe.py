@@ -78,6 +78,7 @@ UNIVERSE = Universe(
         "merge-sums": _pass("merge_sums", "MergeSums"),
         "merge-versions": _pass("merge_versions", "MergeVersions"),
         "pad-edges": _pass("pad_edges", "PadEdges"),
+        "plain-extrema": _pass("plain_extrema", "PlainExtrema"),
         "plain-conversions": _pass("plain_conversions", "PlainConversions"),
         "promote-memory": _pass("promote_memory", "PromoteMemory"),
         "raise-clamps": _pass("raise_clamps", "RaiseClamps"),

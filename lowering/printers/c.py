@@ -82,6 +82,18 @@ def _extrema() -> dict[str, Helper]:
                 "}",
                 (to, back),
             )
+            plain = f"{name}num_plain_{short}"
+            found[plain] = Helper(
+                f"{t} {plain}({t} a, {t} b) {{\n"
+                "#ifdef TILEFUSE_STRICT\n"
+                f"  const {t} same = {back}({to}(a) {merge} {to}(b));\n"
+                f"  return a == b ? same : a {less} b ? a : b;\n"
+                "#else\n"
+                f"  return a {less} b ? a : b;\n"
+                "#endif\n"
+                "}",
+                (to, back),
+            )
             # a number that is known leaves one comparison; of zeros only the one that another may beat asks for more
             for zero, sign in (("", less), ("0", f"{less}=")):
                 known = f"{name}num_by{zero}_{short}"

@@ -12,6 +12,7 @@ from typing import Any
 from typing import cast as as_type
 
 from xdsl.dialects import arith
+from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     Float64Type,
@@ -22,6 +23,7 @@ from xdsl.dialects.builtin import (
     VectorType,
     f32,
 )
+from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Attribute, Operation
 
 import tilefuse.lowering.printers.expr as expr
@@ -164,7 +166,12 @@ def _library_float(kind: str) -> Row:
                     # -0 is the smaller of zeros
                     yields = known == 0 and (math.copysign(1.0, known) > 0) == (kind in ("minnum", "maximum"))
                     return expr.call(p.library(f"{kind}_by{'0' * yields}_{suffix}"), (other, bound), ctype)
-        return expr.call(p.library(f"{kind}_{suffix}"), operands, ctype)
+        plain = f"{kind}_plain_{suffix}"
+        has_no_nans = (
+            isinstance(flags := op.properties.get("fastmath"), FastMathFlagsAttr) and FastMathFlag.NO_NANS in flags.data
+        )
+        name = plain if has_no_nans and plain in p.language.library else f"{kind}_{suffix}"
+        return expr.call(p.library(name), operands, ctype)
 
     return row
 
