@@ -6,6 +6,7 @@ distinct reads. Nothing here refers back into a rewrite: passes decide on the mo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -131,6 +132,8 @@ class PipelineModel:
 
     name: str
     nodes: list[Node] = field(default_factory=list)
+    alone_instructions: float = math.inf
+    """Instructions of a kernel that one thread of the CPU that it is lowered for computes; see `Machine`."""
     node_of: dict[SSAValue, int] = field(default_factory=dict)
     _consumers: list[list[int]] = field(default_factory=list)
     _producers: list[list[int]] = field(default_factory=list)

@@ -232,11 +232,12 @@ class _TiledKernel:
         if REGISTER_BOUNDED in group.attributes or self.plan.register_bounded:
             bound(group, result)
         if math.prod(self.plan.schedule.thread_counts) == 1 and self.plan.rank:
-            least = parallel_threshold(GroupFacts.of(group, self.plan.model), tuple(self.plan.sizes))
-            output = self.function.outputs[self.plan.stored[0].first].memref
-            assert isinstance(output, BlockArgument)
-            factors = [n for axis in range(self.plan.rank) for n in (output.index, axis)]
-            result.attributes["kernel.parallel_threshold"] = DenseArrayBase.from_list(i64, [least, *factors])
+            if math.isfinite(self.plan.model.alone_instructions):
+                least = parallel_threshold(GroupFacts.of(group, self.plan.model), tuple(self.plan.sizes))
+                output = self.function.outputs[self.plan.stored[0].first].memref
+                assert isinstance(output, BlockArgument)
+                factors = [n for axis in range(self.plan.rank) for n in (output.index, axis)]
+                result.attributes["kernel.parallel_threshold"] = DenseArrayBase.from_list(i64, [least, *factors])
             if self.plan.is_dynamic:
                 result.attributes["kernel.dynamic_schedule"] = UnitAttr()
         chain = ", ".join(s.sym_name.data for s in group.stages)

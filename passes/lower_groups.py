@@ -15,6 +15,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.duplicates import fingerprint
+from tilefuse.analysis.machine import machine
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.diagnostics import PipelineError
@@ -24,6 +25,8 @@ from tilefuse.execution.code_length import check_length
 from tilefuse.execution.few_tiles import share_few
 from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import kernel_args, kernel_name
+
+USUAL_CPU = "x86_64_avx2"
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ class LowerGroups(ModulePass):
     warps: bool = True
     """Whether the target has warps; otherwise warp tiles become arrays and loops, with code short enough for a C
     compiler."""
+    target: str = USUAL_CPU
+    """CPU whose row says how much work one thread does before others would have begun; without warps."""
     skip: tuple[str, ...] = ()
     """Names of kernels that are lowered elsewhere, for which no functions are emitted."""
 
@@ -49,6 +54,8 @@ class LowerGroups(ModulePass):
                         f"{what} '{stage.sym_name.data}' is not in a group; run {by} before lower-groups", stage
                     )
             model = extract(pipeline)
+            if not self.warps:
+                model.alone_instructions = machine(self.target).alone_instructions
             for group in groups:
                 if (name := kernel_name(group)) in present:
                     raise PipelineError(
@@ -64,7 +71,7 @@ class LowerGroups(ModulePass):
                 for function in lower_group(first, model, _differing([first, *others], model)):
                     op.body.block.insert_op_before(function, pipeline)
                     if not self.warps and function.sym_name.data == kernel_name(first):
-                        share_few(first, function)
+                        share_few(first, function, model.alone_instructions)
 
 
 def by_kernel(groups: Sequence[GroupOp]) -> list[list[GroupOp]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -162,11 +162,11 @@ def run_passes(
     return module
 
 
-def lowering_passes(*, warps: bool, known: Collection[str] = ()) -> list[ModulePass]:
+def lowering_passes(*, warps: bool, known: Collection[str] = (), target: str | None = None) -> list[ModulePass]:
     """List the passes from a scheduled module (level 3) to a module for the printers (level 5).
 
     `warps`: whether the machine has warps; on a CPU, which has none, warp tiles are arrays. `known`: names of kernels
-    that are lowered already, elsewhere.
+    that are lowered already, elsewhere. `target`: the CPU; by default a usual one.
     """
     from tilefuse.execution.registry import models
     from tilefuse.passes.expand_division import ExpandDivision
@@ -178,7 +178,10 @@ def lowering_passes(*, warps: bool, known: Collection[str] = ()) -> list[ModuleP
     if warps:  # what threads share; loops over rows of a CPU gain nothing
         of_models.append(SplitDivisions())
     last = _last_of_gpus() if warps else _last_of_cpus()
-    return [LowerGroups(warps=warps, skip=tuple(known)), *of_models, ExpandDivision(), ExpandShifts(), *last]
+    groups = LowerGroups(warps=warps, skip=tuple(known))
+    if target is not None:
+        groups = replace(groups, target=target)
+    return [groups, *of_models, ExpandDivision(), ExpandShifts(), *last]
 
 
 def _last_of_gpus() -> list[ModulePass]:

@@ -114,7 +114,8 @@ class Compiled:
 
     def _lower(self, scheduled: ModuleOp, trace: PassTrace | None, known: Collection[str] = ()) -> ModuleOp:
         check = verify if self._settings.verify else None
-        passes = lowering_passes(warps=self._is_gpu, known=known)
+        on = None if self._is_gpu else self._settings.backend.machine
+        passes = lowering_passes(warps=self._is_gpu, known=known, target=on)
         if self._is_gpu:
             passes.append(ChainKernels())
         return run_passes(scheduled, passes, trace=trace, check=check)
