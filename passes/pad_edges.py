@@ -39,7 +39,7 @@ from tilefuse.passes.trials import TrialPass, Trials, named
 
 MOVED_READ = 8.0
 """Instructions of a read that a boundary moves."""
-SAVED = 0.05
+SAVED_SHARE = 0.05
 """Share of a group's instructions that must be saved."""
 COPIED_ROW = 40.0
 """Instructions to begin a row of a copy, and to compute its last columns."""
@@ -55,7 +55,7 @@ class PadEdges(TrialPass):
         groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
         for name in [g.sym_name.data for g in groups if g.schedule is None and g.update is None]:
             edges = _Edges(pipeline, named(pipeline, name), self)
-            if edges.saved() > SAVED * edges.vectors() and self._is_by_rows(trials, pipeline, name):
+            if edges.saved() > SAVED_SHARE * edges.vectors() and self._is_by_rows(trials, pipeline, name):
                 pipeline = trials.tried_alone(pipeline, name, _pad, always=True)
 
     def _is_by_rows(self, trials: Trials, pipeline: PipelineOp, name: str) -> bool:
