@@ -13,6 +13,8 @@ STAYS_IN_CALL = 0.8
 """Share that a kernel may expect to find of what kernels of the call before it stored."""
 STARTS = 5.0
 """Times that a loop on all cores begins and ends while one thread computes all of a picture that is left to it."""
+STARTS_OF_TILES = 2.5
+"""Such times while one thread computes tiles that are cut already: threads that share them compute nothing twice."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,15 @@ class Machine:
     @property
     def alone_instructions(self) -> float:
         """Instructions of a kernel that one thread of a CPU runs, as others would hardly have begun."""
-        return STARTS * self.launch_us * self.instructions_per_us / self.cores
+        return self._of_one_core(STARTS * self.launch_us)
+
+    @property
+    def parallel_instructions(self) -> float:
+        """Instructions of a kernel of several tiles from which several threads of a CPU compute the tiles."""
+        return self._of_one_core(STARTS_OF_TILES * self.launch_us)
+
+    def _of_one_core(self, microseconds: float) -> float:
+        return microseconds * self.instructions_per_us / self.cores
 
     def keeps(self, bytes: float, *, in_call: bool = False) -> bool:
         """Whether this many bytes stay in the last-level cache of a CPU from one call, or kernel of it, to the next."""

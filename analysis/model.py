@@ -132,8 +132,8 @@ class PipelineModel:
 
     name: str
     nodes: list[Node] = field(default_factory=list)
-    alone_instructions: float = math.inf
-    """Instructions of a kernel that one thread of the CPU that it is lowered for computes; see `Machine`."""
+    parallel_instructions: float = math.inf
+    """Instructions of a kernel from which several threads of the CPU that it is lowered for compute its tiles."""
     node_of: dict[SSAValue, int] = field(default_factory=dict)
     _consumers: list[list[int]] = field(default_factory=list)
     _producers: list[list[int]] = field(default_factory=list)

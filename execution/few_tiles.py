@@ -29,13 +29,13 @@ def parallel_threshold(facts: GroupFacts, tile: tuple[int, ...]) -> int:
     for id, region in regions(facts.model, list(facts.members), facts.output, tile, facts.follow).items():
         reads = sum(len(set(offsets)) for offsets in nodes[id].offsets.values())
         work += region.points * (nodes[id].instructions + nodes[id].values + reads)
-    return math.ceil(facts.model.alone_instructions * math.prod(tile) / work)
+    return math.ceil(facts.model.parallel_instructions * math.prod(tile) / work)
 
 
-def share_few(group: GroupOp, kernel: func.FuncOp, alone: float) -> None:
+def share_few(group: GroupOp, kernel: func.FuncOp, parallel: float) -> None:
     """Write the parallel threshold on an update's kernel, in pure points times points of the domain.
 
-    `alone`: instructions of a kernel that one thread computes. A kernel of tiles has its threshold already.
+    `parallel`: instructions of a kernel from which several threads compute it. A kernel of tiles has its threshold already.
     """
     op = group.update
     if op is None or "kernel.parallel_threshold" in kernel.attributes:
@@ -55,7 +55,9 @@ def share_few(group: GroupOp, kernel: func.FuncOp, alone: float) -> None:
     if Axis.Scatter in UpdateFacts(op).axes:
         work = work + LANE_INSTRUCTIONS if model_of(group).computes_places_first else LANE_INSTRUCTIONS * work
     work = steps * (work + sum(map(_of_a_point, group.earlier_updates))) + sum(map(_of_a_point, group.fused_stages))
-    kernel.attributes["kernel.parallel_threshold"] = DenseArrayBase.from_list(i64, [math.ceil(alone / work), *factors])
+    kernel.attributes["kernel.parallel_threshold"] = DenseArrayBase.from_list(
+        i64, [math.ceil(parallel / work), *factors]
+    )
 
 
 def _numbers(args: Sequence[KernelArg]) -> list[int]:

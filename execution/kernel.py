@@ -232,7 +232,7 @@ class _TiledKernel:
         if REGISTER_BOUNDED in group.attributes or self.plan.register_bounded:
             bound(group, result)
         if math.prod(self.plan.schedule.thread_counts) == 1 and self.plan.rank:
-            if math.isfinite(self.plan.model.alone_instructions):
+            if math.isfinite(self.plan.model.parallel_instructions):
                 least = parallel_threshold(GroupFacts.of(group, self.plan.model), tuple(self.plan.sizes))
                 output = self.function.outputs[self.plan.stored[0].first].memref
                 assert isinstance(output, BlockArgument)

@@ -26,7 +26,7 @@ from tilefuse.execution.few_tiles import share_few
 from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import kernel_args, kernel_name
 
-USUAL_CPU = "x86_64_avx2"
+USUAL_CPU = "x86_64_avx512"
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class LowerGroups(ModulePass):
                     )
             model = extract(pipeline)
             if not self.warps:
-                model.alone_instructions = machine(self.target).alone_instructions
+                model.parallel_instructions = machine(self.target).parallel_instructions
             for group in groups:
                 if (name := kernel_name(group)) in present:
                     raise PipelineError(
@@ -71,7 +71,7 @@ class LowerGroups(ModulePass):
                 for function in lower_group(first, model, _differing([first, *others], model)):
                     op.body.block.insert_op_before(function, pipeline)
                     if not self.warps and function.sym_name.data == kernel_name(first):
-                        share_few(first, function, model.alone_instructions)
+                        share_few(first, function, model.parallel_instructions)
 
 
 def by_kernel(groups: Sequence[GroupOp]) -> list[list[GroupOp]]:
