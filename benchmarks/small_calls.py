@@ -127,10 +127,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args(argv)
     from _all import EXAMPLES
 
+    from tilefuse.runtime.errors import CallError
+
     width, height = map(int, options.size.split("x"))
     results: dict[str, Any] = {"size": options.size, **conditions(), "examples": {}}
     for name in options.only or EXAMPLES:
-        results["examples"][name] = found = measured(EXAMPLES[name], (width, height), options.seconds)
+        found: dict[str, Any]
+        try:
+            found = measured(EXAMPLES[name], (width, height), options.seconds)
+        except CallError as error:  # of a picture that is too small for it
+            found = {"refused": str(error)}
+        results["examples"][name] = found
         print(name, found, flush=True)
         if options.out is not None:
             options.out.write_text(json.dumps(results, indent=1))

@@ -35,7 +35,8 @@ def parallel_threshold(facts: GroupFacts, tile: tuple[int, ...]) -> int:
 def share_few(group: GroupOp, kernel: func.FuncOp, parallel: float) -> None:
     """Write the parallel threshold on an update's kernel, in pure points times points of the domain.
 
-    `parallel`: instructions of a kernel from which several threads compute it. A kernel of tiles has its threshold already.
+    `parallel`: instructions of a kernel from which several threads compute it. A kernel of tiles has its threshold
+    already.
     """
     op = group.update
     if op is None or "kernel.parallel_threshold" in kernel.attributes:

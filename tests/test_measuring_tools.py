@@ -136,3 +136,24 @@ def test_the_time_to_the_first_picture_is_measured_by_phase(tmp_path):
     assert set(found["cpu"]) == {"import", "schedule", "lower", "print", "machine code", "all"}
     assert all(seconds > 0 for seconds in [*found["cpu"].values(), found["wall"], found["first call on the CPU"]])
     assert (found["kernels"], found["runs"]["machine code"]) == (1, 1)
+
+
+def test_small_calls_are_beside_the_time_of_their_arithmetic(tmp_path):
+    path = tmp_path / "small.json"
+    code, said = run(
+        "small_calls.py",
+        "--only",
+        "binomial",
+        "--only",
+        "canny",
+        "--seconds",
+        "0.05",
+        "--size",
+        "48x40",
+        "--out",
+        str(path),
+    )
+    assert code == 0, said
+    found = json.loads(path.read_text())["examples"]
+    assert 0 < found["binomial"]["floor"] < found["canny"]["floor"]
+    assert all(row["us"] > 0 for row in found.values())

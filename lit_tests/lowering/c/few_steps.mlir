@@ -3,11 +3,14 @@
 // RUN: pipeline-opt %s -p lower-groups{warps=false},expand-division | filecheck %s
 // RUN: pipeline-opt %s -p lower-groups{warps=false},expand-division -t c | filecheck %s --check-prefix=C
 // RUN: pipeline-opt %s -p lower-groups | filecheck %s --check-prefix=GPU
+// RUN: pipeline-opt %s -p 'lower-groups{warps=false target=zen5}' | filecheck %s --check-prefix=ZEN5
 
 // The first factor is the extent of the domain, argument 8 of the kernel; the second axis 0 of the result, argument 5.
 // CHECK:  func.func @sums_f_update_kernel4({{.*}}kernel.parallel_threshold = array<i64: 150000, 8, -1, 5, 0>
 // C:      #pragma omp parallel for schedule(static) if(tiles_x_ >= 2 && (double)h_ * out_f_update_n0_ >= 150000)
 // GPU-NOT: kernel.parallel_threshold
+// A faster core does more before others would have begun.
+// ZEN5:   kernel.parallel_threshold = array<i64: 175000, 8, -1, 5, 0>
 img.pipeline @sums {
   %in = img.input "in" : !img.func<2xf32>
   %y0 = img.min 1 of %in : !img.func<2xf32>
