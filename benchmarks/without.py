@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from threading import BrokenBarrierError
@@ -25,6 +26,7 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from apps import APPS
 from cases import CASES
 
 ROTATED_BYTES = 256 << 20
@@ -125,6 +127,13 @@ def _late_launch() -> Iterator[Any]:
     yield mock.patch.object(validate_occupancy, "mark_late_launches", return_value=None)
 
 
+def _assumed_registers() -> Iterator[Any]:
+    """Late launches are marked by the registers of the compiler's reports."""
+    from tilefuse.passes import fit_registers
+
+    yield mock.patch.object(fit_registers, "BY_REPORT", True)
+
+
 def _bounded() -> Iterator[Any]:
     """Long kernels are compiled without a bound first, as others are."""
     from tilefuse.execution.warp_tile import cost
@@ -143,6 +152,7 @@ PARTS: dict[str, tuple[Callable[[], Iterator[Any]], Callable[[str, str], bool]]]
     "left_spill": (_left_spill, lambda ir, text: True),
     "no_cse": (_no_cse, lambda ir, text: "tile" in text),
     "late_launch": (_late_launch, lambda ir, text: True),
+    "assumed_registers": (_assumed_registers, lambda ir, text: text.count("__global__") > 1),
     "bounded": (_bounded, lambda ir, text: True),
 }
 """A part's replacements, and whether a pipeline (IR, CUDA text) may have it."""
@@ -164,7 +174,7 @@ def without(part: str | None) -> Iterator[None]:
 # --- pipelines --------------------------------------------------------------------------------------------------------
 
 
-def subjects(randoms: int, only: str) -> list[tuple[str, str, Any]]:
+def subjects(kinds: Sequence[str], randoms: int, only: str) -> list[tuple[str, str, Any]]:
     """List (name, kind, key): the stencils at two sizes, in odd widths, and random pipelines."""
     from large_pipelines import usable_seeds
 
@@ -174,13 +184,17 @@ def subjects(randoms: int, only: str) -> list[tuple[str, str, Any]]:
             found.append((f"{case.name}.{size}", "case", (case.name, size, 0)))
             if case.narrower:
                 found.append((f"{case.name}.{size}.odd", "case", (case.name, size, 1)))
+    for app in APPS:
+        found += [(f"{app.name}.{size}", "app", (app.name, size)) for size in app.pictures if size == "small"]
     found += [(f"random_{seed}", "random", seed) for seed in islice(usable_seeds(0), randoms)]
-    return [f for f in found if only in f[0]]
+    return [f for f in found if f[1] in kinds and only in f[0]]
 
 
 class Subject:
     """A pipeline, and the arrays of its calls."""
 
+    given: Callable[[], Sequence[Any]] | None = None
+    """Inputs of an app."""
     less = 0
     """Columns that pictures have less."""
 
@@ -198,6 +212,14 @@ class Subject:
             }
             self.keywords: dict[str, Any] = {}
             self.large = None
+        elif kind == "app":
+            name, size = key
+            app = next(a for a in APPS if a.name == name)
+            self.module = app.pipeline(size).to_module()
+            self.options = {"extent": app.extent(size)}
+            self.keywords = app.box(size)
+            self.given = partial(app.inputs, size)
+            self.large = None
         else:
             from large_pipelines import LargePipeline
 
@@ -212,6 +234,8 @@ class Subject:
 
         if self.large is not None:
             return self.large.inputs(7)
+        if self.given is not None:
+            return {str(i): cupy.asarray(a) for i, a in enumerate(self.given())}
         random, found = cupy.random.default_rng(7), {}
         for name, (shape, dtype, top) in self.shapes.items():
             if dtype == "float32":
@@ -224,8 +248,8 @@ class Subject:
 
 def call(program: Any, subject: Subject, arrays: dict[str, Any], **more: Any) -> Any:
     """Call a program on arrays."""
-    if "" in arrays:
-        return program(arrays[""], **subject.keywords, **more)
+    if subject.large is None:
+        return program(*arrays.values(), **subject.keywords, **more)
     return program(**arrays, **subject.keywords, **more)
 
 
@@ -266,7 +290,7 @@ class Forms:
 
                 with mock.patch.object(guess, "_EXTENT", 1024 - self.subject.less):
                     program = compile_pipeline(self.subject.module, "h200", **self.subject.options)
-                text = program._current().latest().source
+                text = program.source()
             else:
                 import cupy
 
@@ -370,6 +394,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=14, help="processes (default 14)")
     parser.add_argument("--randoms", type=int, default=40, help="random pipelines (default 40)")
     parser.add_argument("--parts", nargs="*", default=list(PARTS), help="parts (default: all)")
+    parser.add_argument("--kinds", nargs="*", default=["case", "random"], help="case, app, random (default: no app)")
     parser.add_argument("--only", default="", help="part of the names of pipelines")
     parser.add_argument("--dry", action="store_true", help="no GPU: which texts change")
     options = parser.parse_args()
@@ -377,7 +402,7 @@ def main() -> None:
     context = multiprocessing.get_context("spawn")
     jobs, results = context.Queue(), context.Queue()
     together, lock = context.Barrier(options.workers), context.Lock()
-    listed = subjects(options.randoms, options.only)
+    listed = subjects(options.kinds, options.randoms, options.only)
     for job in listed:
         jobs.put(job)
     workers = [
