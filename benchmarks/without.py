@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from threading import BrokenBarrierError
 from typing import Any
@@ -27,7 +27,7 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from apps import APPS
-from cases import CASES
+from cases import CASES, SIZES
 
 ROTATED_BYTES = 256 << 20
 """Bytes of the buffers that a measurement rotates over, so that none is still in L2 at its turn."""
@@ -186,8 +186,36 @@ def subjects(kinds: Sequence[str], randoms: int, only: str) -> list[tuple[str, s
                 found.append((f"{case.name}.{size}.odd", "case", (case.name, size, 1)))
     for app in APPS:
         found += [(f"{app.name}.{size}", "app", (app.name, size)) for size in app.pictures if size == "small"]
+    for reads, bits, stages, size in product(READS, (8, 16), (1, 2, 4, 8), ("small", "large")):
+        found.append((f"{reads}_u{bits}_x{stages}.{size}", "chain", (reads, bits, stages, size)))
     found += [(f"random_{seed}", "random", seed) for seed in islice(usable_seeds(0), randoms)]
     return [f for f in found if f[1] in kinds and only in f[0]]
+
+
+READS = ("row", "ring", "cross")
+"""Places that a stage of a chain reads: three in a row, eight around a point, four beside it."""
+
+
+def chain(reads: str, bits: int, stages: int) -> Any:
+    """Return a chain of equal stages on integers of 8 or 16 bits whose sums and maxima fit 16 bits."""
+    import tilefuse as hl
+
+    x, y = hl.Var("x"), hl.Var("y")
+    func: Any = hl.BoundaryConditions.repeat_edge(hl.ImageParam(hl.UInt(bits), 2, "image"))
+    for number in range(stages):
+        before, func = func, hl.Func(f"stage_{number}")
+
+        def at(dx: int, dy: int, f: Any = before) -> Any:
+            return hl.cast(hl.UInt(16), f[x + dx, y + dy])
+
+        if reads == "row":
+            value = (at(-1, 0) + 2 * at(0, 0) + at(1, 0)) >> 2
+        elif reads == "ring":
+            value = sum((at(*d) for d in product((-1, 0, 1), repeat=2) if d not in ((0, 0), (1, 1))), at(1, 1)) >> 3
+        else:
+            value = hl.max(hl.max(at(-1, 0), at(1, 0)), hl.max(at(0, -1), at(0, 1)))
+        func[x, y] = hl.cast(hl.UInt(bits), value)
+    return hl.Pipeline(func).to_module()
 
 
 class Subject:
@@ -200,8 +228,6 @@ class Subject:
 
     def __init__(self, kind: str, key: Any):
         if kind == "case":
-            from cases import SIZES
-
             name, size, self.less = key
             case = next(c for c in CASES if c.name == name)
             width, height = SIZES[size]
@@ -212,6 +238,12 @@ class Subject:
             }
             self.keywords: dict[str, Any] = {}
             self.large = None
+        elif kind == "chain":
+            *what, size = key
+            width, height = SIZES[size]
+            self.module, self.options = chain(*what), {"extent": (width, height)}
+            self.shapes = {"": ([height, width], f"uint{what[1]}", 4096 if what[1] == 16 else 0)}
+            self.keywords, self.large = {}, None
         elif kind == "app":
             name, size = key
             app = next(a for a in APPS if a.name == name)
@@ -394,7 +426,9 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=14, help="processes (default 14)")
     parser.add_argument("--randoms", type=int, default=40, help="random pipelines (default 40)")
     parser.add_argument("--parts", nargs="*", default=list(PARTS), help="parts (default: all)")
-    parser.add_argument("--kinds", nargs="*", default=["case", "random"], help="case, app, random (default: no app)")
+    parser.add_argument(
+        "--kinds", nargs="*", default=["case", "random"], help="case, app, chain, random (default: case, random)"
+    )
     parser.add_argument("--only", default="", help="part of the names of pipelines")
     parser.add_argument("--dry", action="store_true", help="no GPU: which texts change")
     options = parser.parse_args()
