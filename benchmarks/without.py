@@ -186,6 +186,8 @@ def subjects(kinds: Sequence[str], randoms: int, only: str) -> list[tuple[str, s
                 found.append((f"{case.name}.{size}.odd", "case", (case.name, size, 1)))
     for app in APPS:
         found += [(f"{app.name}.{size}", "app", (app.name, size)) for size in app.pictures if size == "small"]
+    for case in CASES:
+        found.append((f"{case.name}.small.later", "later", (case.name, "small", 0)))
     for reads, bits, stages, size in product(READS, (8, 16), (1, 2, 4, 8), ("small", "large")):
         found.append((f"{reads}_u{bits}_x{stages}.{size}", "chain", (reads, bits, stages, size)))
     found += [(f"random_{seed}", "random", seed) for seed in islice(usable_seeds(0), randoms)]
@@ -223,11 +225,14 @@ class Subject:
 
     given: Callable[[], Sequence[Any]] | None = None
     """Inputs of an app."""
+    later = False
+    """Whether arrays begin one element behind aligned addresses."""
     less = 0
     """Columns that pictures have less."""
 
     def __init__(self, kind: str, key: Any):
-        if kind == "case":
+        self.later = kind == "later"
+        if kind in ("case", "later"):
             name, size, self.less = key
             case = next(c for c in CASES if c.name == name)
             width, height = SIZES[size]
@@ -275,7 +280,17 @@ class Subject:
             else:
                 largest = top or 2 ** (8 * cupy.dtype(dtype).itemsize)
                 found[name] = random.integers(0, largest, shape, cupy.uint32).astype(dtype)
-        return found
+        return {name: self.placed(array) for name, array in found.items()}
+
+    def placed(self, array: Any) -> Any:
+        """Copy an array to where its first element is not aligned, if the subject is `later`."""
+        if not self.later:
+            return array
+        import cupy
+
+        moved = cupy.empty(array.size + 1, array.dtype)[1:].reshape(array.shape)
+        moved[...] = array
+        return moved
 
 
 def call(program: Any, subject: Subject, arrays: dict[str, Any], **more: Any) -> Any:
@@ -328,8 +343,10 @@ class Forms:
 
                 program = compile_pipeline(self.subject.module, "cuda", ahead=False, **self.subject.options)
                 made = call(program, self.subject, arrays)
-                text = program.source()
                 outs = made if isinstance(made, tuple) else (made,)
+                if self.subject.later:  # compile for outputs that are not aligned, too
+                    call(program, self.subject, arrays, out=self.subject.placed(outs[0]))
+                text = program.source()
                 self.sums[part] = [float(cupy.nan_to_num(a).sum(dtype=cupy.float64)) for a in outs]
             if part is None or text != texts[None]:
                 texts[part], self.programs[part] = text, program
@@ -355,8 +372,9 @@ class Forms:
         outs = made if isinstance(made, tuple) else (made,)
         total = sum(a.nbytes for a in (*inputs.values(), *outs))
         sets = min(8, -(-ROTATED_BYTES // total))
-        pictures = [inputs, *({n: a.copy() for n, a in inputs.items()} for _ in range(sets - 1))]
-        results = [made, *(tuple(cupy.empty_like(a) for a in outs) for _ in range(sets - 1))]
+        placed = self.subject.placed
+        pictures = [inputs, *({n: placed(a.copy()) for n, a in inputs.items()} for _ in range(sets - 1))]
+        results = [tuple(placed(cupy.empty_like(a)) for a in outs) for _ in range(sets)]
         results = [r if isinstance(made, tuple) or not isinstance(r, tuple) else r[0] for r in results]
         rounds = -(-max(LEAST_CALLS, SMALL_CALLS if total < 64 << 20 else 0) // sets)
         us = dict.fromkeys(self.programs, math.inf)
@@ -427,7 +445,7 @@ def main() -> None:
     parser.add_argument("--randoms", type=int, default=40, help="random pipelines (default 40)")
     parser.add_argument("--parts", nargs="*", default=list(PARTS), help="parts (default: all)")
     parser.add_argument(
-        "--kinds", nargs="*", default=["case", "random"], help="case, app, chain, random (default: case, random)"
+        "--kinds", nargs="*", default=["case", "random"], help="case, later, app, chain, random (default: case, random)"
     )
     parser.add_argument("--only", default="", help="part of the names of pipelines")
     parser.add_argument("--dry", action="store_true", help="no GPU: which texts change")
