@@ -60,7 +60,7 @@ def forced(target: str, shape: str) -> list[Any]:
 
     option: dict[str, Any] = {"shape": shape}
     if shape in ("warp_tile", "warp_exchange"):
-        option = {"shape": "warp_tile", "exchange": shape == "warp_exchange"}
+        option = {"shape": "warp_tile", "more": f"exchange = {int(shape == 'warp_exchange')}"}
     passes = standard_passes(target, extent=(SIDE, SIDE))
     return [dataclasses.replace(p, **option) if isinstance(p, Tile) else p for p in passes]
 
