@@ -185,7 +185,8 @@ def test_no_vector_leaves_pictures_of_small_elements(seed, monkeypatch, tmp_path
     b[x, y] = join(a[x, y - choose.choice([0, 2])], a[x, y + choose.choice([1, 3])])
     tile = Tile(
         "h200", shape="warp_tile", sizes=(0, 0), threads=(32, choose.choice([1, 2])), vector=vector,
-        more=f"rows = {choose.choice([2, 4])}, exchange = {choose.choice([0, 0, 1])}, prefetch_rows = {choose.choice([0, 2])}",
+        more=f"rows = {choose.choice([2, 4])}, exchange = {choose.choice([0, 0, 1])}, "
+        f"prefetch_rows = {choose.choice([0, 2])}",
     )  # fmt: skip
     schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
     try:
