@@ -53,7 +53,7 @@ class _Term:
     value: SSAValue
     ops: Sequence[Operation]
     column: int
-    """Of its reads, from the stage's own."""
+    """Column of its reads, relative to the stage's own."""
 
 
 @dataclass(frozen=True)

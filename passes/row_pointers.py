@@ -109,7 +109,7 @@ class _Views:
         self.start = loop.lb
         self.columns = self._sum([(loop.ub, 1), (loop.lb, -1)], 0)
         self.indices: dict[int, SSAValue] = {}
-        """Of views: the loop's variable and a number."""
+        """Indices of views: the loop variable plus a number, by the number."""
         self.last: Operation | None = None
 
     def emit(self, rows: Sequence[_AccessedRow]) -> None:

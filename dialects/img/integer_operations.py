@@ -28,7 +28,7 @@ class Reading(Enum):
     SIGNED = auto()
     UNSIGNED = auto()
     OF_OP = auto()
-    """As the attribute `signed` of the operation says."""
+    """Signedness by the attribute `signed` of the operation."""
 
 
 S, U, OF_OP = Reading.SIGNED, Reading.UNSIGNED, Reading.OF_OP

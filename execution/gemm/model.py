@@ -44,7 +44,7 @@ class _Searched(NamedTuple):
     facts: GroupFacts
     machine: Machine
     bytes: float
-    """Of the functions that are read, once each."""
+    """Bytes of the functions that are read, each counted once."""
     streams: bool
 
 

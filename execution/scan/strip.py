@@ -72,7 +72,7 @@ class _Strip(KernelBuffer):
     dim: int = 0
     """The dimension along which lines go."""
     points: Num = 0
-    """Of a line."""
+    """Number of points of a line."""
 
     def index(self, coordinates: Sequence[Num], e: Emitter) -> list[Num]:
         """Return the memref indices of a point."""

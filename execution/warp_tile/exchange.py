@@ -34,7 +34,7 @@ class Exchange:
         self.start = (0, need[0])
         """Where in memory each buffer is, in bytes."""
         self.bytes = sum(need)
-        """Of both buffers together."""
+        """Bytes of both buffers."""
         self.memory = e.alloca([self.bytes], i8, SHARED, "exchange") if self.bytes else None
 
     def views(self, stretch: StraightLine, first: Num) -> dict[NeighboursOp, SSAValue]:
