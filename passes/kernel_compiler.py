@@ -15,7 +15,7 @@ class Report:
     """The compiler's figures of a kernel."""
 
     registers: int
-    """Per thread."""
+    """Registers per thread."""
     spill_bytes: int
     """Spill stores and loads of one thread."""
     shared_bytes: int

@@ -41,7 +41,7 @@ AUTO = "auto"
 KNOWN = 0.01
 """Relative saving that a tile of unknown registers must promise over one of known registers, since it may spill."""
 _BY_HAND = ("threads", "vector", "blocks")
-"""Options that say nothing without `sizes`."""
+"""Options that need `sizes`."""
 
 
 @dataclass(frozen=True)
