@@ -1,4 +1,4 @@
-"""Comparison of kernels with and without single parts of the compiler, on one GPU: what each part is worth.
+"""Comparison of kernels with and without single parts of the compiler, on one GPU.
 
 python benchmarks/without.py --output FILE [--seconds 140] [--workers 14] [--randoms 40] [--parts packing ...] [--dry]
 
@@ -304,7 +304,7 @@ def call(program: Any, subject: Subject, arrays: dict[str, Any], **more: Any) ->
 
 
 class Forms:
-    """The programs of a subject: with all parts, and without those that change its text."""
+    """Programs of a subject: one with all parts, and one without each part that changes its text."""
 
     def __init__(self, kind: str, key: Any, parts: Sequence[str], dry: bool):
         self.subject = Subject(kind, key)

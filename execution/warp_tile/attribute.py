@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.execution.tile_schedule import TileSchedule
 
-ROWS, EXCHANGE = "rows", "exchange"
+ROWS_OF_WARP, EXCHANGE = "rows", "exchange"
 """Parameters of a tile by hand from which its size and the places of its stages follow."""
 
 
