@@ -127,13 +127,6 @@ def _late_launch() -> Iterator[Any]:
     yield mock.patch.object(validate_occupancy, "mark_late_launches", return_value=None)
 
 
-def _assumed_registers() -> Iterator[Any]:
-    """Late launches are marked by the registers of the compiler's reports."""
-    from tilefuse.passes import fit_registers
-
-    yield mock.patch.object(fit_registers, "BY_REPORT", True)
-
-
 def _bounded() -> Iterator[Any]:
     """Long kernels are compiled without a bound first, as others are."""
     from tilefuse.execution.warp_tile import cost
@@ -152,7 +145,6 @@ PARTS: dict[str, tuple[Callable[[], Iterator[Any]], Callable[[str, str], bool]]]
     "left_spill": (_left_spill, lambda ir, text: True),
     "no_cse": (_no_cse, lambda ir, text: "tile" in text),
     "late_launch": (_late_launch, lambda ir, text: True),
-    "assumed_registers": (_assumed_registers, lambda ir, text: text.count("__global__") > 1),
     "bounded": (_bounded, lambda ir, text: True),
 }
 """A part's replacements, and whether a pipeline (IR, CUDA text) may have it."""

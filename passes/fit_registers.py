@@ -41,14 +41,13 @@ from tilefuse.passes.lower_groups import by_kernel
 from tilefuse.passes.merge_versions import OUTLINED
 from tilefuse.passes.parallel_compilation import parallel_executor
 from tilefuse.passes.tile import REGISTER_NEEDS, add_register_need
-from tilefuse.passes.validate_occupancy import ASSUMED_REGISTERS, ValidateOccupancy, mark_launches
+from tilefuse.passes.validate_occupancy import ValidateOccupancy, mark_launches
 from tilefuse.targets.gpus import gpu
 from tilefuse.targets.occupancy import occupancy
 
 FIRST_PART = 2
 """Kernels that are lowered before any is compiled: compilers of two cores begin then."""
 
-BY_REPORT = False
 MOST_AT_BORDERS = 512
 """Bytes that a thread may spill in versions for borders together: with more, the few tiles that run them are slow."""
 
@@ -387,14 +386,15 @@ class _Fit:
         return changed
 
     def _mark_launches(self) -> list[str]:
-        """Mark late launches again if schedules have changed; return the kernels that this concerns."""
-        if _schedules(self._scheduled) == _schedules(self._given[0]) and not BY_REPORT:
+        """Mark late launches again if schedules have changed; return the kernels that this concerns.
+
+        By the schedules alone, as `validate-occupancy` marks them: not by the registers of the reports.
+        """
+        if _schedules(self._scheduled) == _schedules(self._given[0]):
             return []
         numbers = range(len(self._names))
         before = self._fingerprints(numbers)
-        reports = [self._reports.get(name) for name in self._names]
-        registers = [r.registers if r is not None and BY_REPORT else ASSUMED_REGISTERS for r in reports]
-        mark_launches(pipeline_in(self._scheduled), gpu(self._compiler.machine), registers)
+        mark_launches(pipeline_in(self._scheduled), gpu(self._compiler.machine))
         return self._lower(numbers, before)
 
     def _result(self) -> Fitted:
