@@ -59,7 +59,7 @@ def _threads(group: GroupOp) -> int:
 
 
 def mark_launches(pipeline: PipelineOp, on: Gpu) -> None:
-    """Mark the late launches of a scheduled pipeline, by its schedules alone, whatever registers are reported."""
+    """Mark the late launches of a scheduled pipeline by its schedules alone, without regard to reported registers."""
     groups, model = groups_of(pipeline), extract(pipeline)
     full = []
     for group in groups:
