@@ -70,7 +70,7 @@ class GeneralIndex:
     known: Span | None = None
     """The values that it has, wherever the tile is, if they were computed: of a byte, or a clamp, that data decide."""
     terms: tuple[tuple[int, int], ...] = ()
-    """Of a sum of multiples of coordinates and `offset`: each coordinate and its factor."""
+    """Coordinates and factors of a linear combination, to which `offset` is added."""
     offset: int = 0
 
     def span(self, of: Sequence[Span]) -> Span:

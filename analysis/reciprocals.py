@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cache
 
 SIGNIFICAND_BITS = 24
-"""Of the significand of f32."""
+"""Bits of the significand of f32."""
 FURTHEST_EXPONENT = 64
 """Exponents of two up to which divisors are taken: then neither part is so small that it loses bits."""
 CLOSEST_MIDDLES = 4

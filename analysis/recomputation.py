@@ -155,7 +155,7 @@ class Recomputation:
         self._cheap = {s for s, (cost, count) in self._own.items() if cost <= cheap and count <= reads}
         self._sites = {s: read_sites(s) for s in stages if may_be_inlined(s)}
         self._is_inlined_now: dict[StageOp, bool] = {}
-        """Of stages at the places that read them when this is made."""
+        """Whether each stage is inlined where it is read, as the pipeline is given."""
         for stage in stages:
             self._note_cost(stage)
 

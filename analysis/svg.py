@@ -14,7 +14,7 @@ WIDTH, HEIGHT = 150, 40
 GAP, DROP = 24, 36
 """Pixels between neighbours of a layer, and from a layer to the next one."""
 _COLOURS = ("#cfe3f6", "#fbe0c3", "#d5eed0", "#e6d8f0", "#f8d2d8", "#e4e0c8")
-"""Of kernels, in turn; what is in no kernel is white."""
+"""Background colours of kernels, in turn; stages outside of kernels are white."""
 
 
 def svg(graph: nx.DiGraph) -> str:

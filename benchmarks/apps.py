@@ -21,7 +21,7 @@ class App(Case):
     pictures: Mapping[str, tuple[int, int]] = field(default_factory=lambda: {"small": SMALL, "large": LARGE})
     """Width and height of the photograph, by size; sizes that are not there are not measured."""
     extents: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Of the output, x first, by size; where nothing is said that of the photograph."""
+    """Extents of the output, x first, by size; by default those of the photograph."""
     at: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Arguments of `pipeline`, by size."""
     given: Callable[[Any, np.ndarray, str], tuple[np.ndarray, ...]] | None = None

@@ -49,7 +49,7 @@ class Task:
     pipe: Connection | None = None
     began: float = 0.0
     figures: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Of each in `who`."""
+    """Figures of each rival in `who`."""
 
     def title(self) -> str:
         """Title of the task in printed lines."""

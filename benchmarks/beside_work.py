@@ -27,12 +27,12 @@ CHECKED_SIZE = "small"
 """At which ours is compared with the CPU back end, but for what takes it too long."""
 SLOW_ON_CPU = ("demosaic", "lens_blur", "nl_means")
 THREADS = {"OMP_NUM_THREADS": "4", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
-"""Of a process: there are as many of these as there are cores."""
+"""Environment of a process, of which there are as many as cores."""
 SPARE_SECONDS = 3.0
 SAMPLES = 4 << 20
 LEAST_CALLS = 96
 SHORT_US, LONG_US = 100, 30_000
-"""Of a call: shorter ones fill a longer graph, of longer ones a graph holds one, and few are launched."""
+"""Microseconds of a call under which graphs hold more calls, and over which they hold one and few are launched."""
 
 
 @dataclass(frozen=True)

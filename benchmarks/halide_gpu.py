@@ -84,9 +84,9 @@ class HalideRival:
     """In order: the number of an input, or the value of a parameter."""
     box: Sequence[tuple[int, int]]
     dtype: np.dtype[Any]
-    """Of the output."""
+    """Element type of the output."""
     schedule: str
-    """As C++."""
+    """C++ text of the schedule."""
 
 
 class Parameters:

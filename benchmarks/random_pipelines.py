@@ -29,7 +29,7 @@ SHAPES = ("auto", "block_tile", "warp_tile", "warp_exchange")
 """The choice, and what it is compared with: all groups as block tiles, as warp tiles whose warps compute all that
 they need, and as warp tiles whose rows go from warp to warp."""
 ROTATED_BYTES = 256 << 20
-"""Of the buffers that a measurement goes over, so that none is still in L2 at its turn."""
+"""Bytes of the buffers that a measurement rotates over, so that none is still in L2 at its turn."""
 MOST_SETS = 6
 
 
@@ -60,7 +60,7 @@ def forced(target: str, shape: str) -> list[Any]:
 
     option: dict[str, Any] = {"shape": shape}
     if shape in ("warp_tile", "warp_exchange"):
-        option = {"shape": "warp_tile", "exchange": shape == "warp_exchange"}
+        option = {"shape": "warp_tile", "more": f"exchange = {int(shape == 'warp_exchange')}"}
     passes = standard_passes(target, extent=(SIDE, SIDE))
     return [dataclasses.replace(p, **option) if isinstance(p, Tile) else p for p in passes]
 

@@ -26,7 +26,7 @@ from cases import Case, disagreement
 
 HERE = Path(__file__)
 TOOLS = {"memcheck": ["--padding", "256"], "racecheck": ["--racecheck-report", "all"]}
-"""Of compute-sanitizer, with the options of each: unused memory behind each array; hazards, and not only their sum."""
+"""Tools of compute-sanitizer and their options: padding behind each array; hazards one by one."""
 FOUND = 9
 """Exit status of a process in which a tool finds something."""
 SECONDS = 240

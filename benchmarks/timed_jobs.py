@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 ROTATED_BYTES = 256 << 20
-"""Of the buffers that a measurement goes over, so that none is still in L2 at its turn."""
+"""Bytes of the buffers that a measurement rotates over, so that none is still in L2 at its turn."""
 LEAST_CALLS = 4
 REPEAT = 7
 

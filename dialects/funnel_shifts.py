@@ -11,7 +11,7 @@ from xdsl.traits import Pure
 
 
 class _FunnelShift(IRDLOperation):
-    """Two words, `high` and `low`, are shifted as one by `amount` modulo 32."""
+    """Shift of two words, `high` and `low`, as one, by `amount` modulo 32."""
 
     high = operand_def(i32)
     low = operand_def(i32)

@@ -102,7 +102,7 @@ class DeviceAsyncCopyOp(IRDLOperation):
 
 @irdl_op_definition
 class DeviceAsyncCreateGroupOp(IRDLOperation):
-    """All copies that this thread has begun since the last group are one; without operands too."""
+    """Collect the copies that this thread has begun since the last group into a group; also without operands."""
 
     name = "nvgpu.device_async_create_group"
 

@@ -71,7 +71,7 @@ class UpdatePlan:
     given: frozenset[SSAValue]
     """Values that the steps that depend take from those that do not."""
     by_data: frozenset[Operation]
-    """Of the reads of the functions themselves, and the write: those at an index that is computed from reads."""
+    """Reads of the functions themselves, and the write, at indices that are computed from reads."""
 
     @property
     def touching(self) -> list[ReadOp | WriteOp]:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
+
+from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr
 from tilefuse.dialects.img.ops import Definition, StageOp
-from tilefuse.dialects.img.schedule import ScheduleAttr
+from tilefuse.dialects.img.schedule import ParameterValue, ScheduleAttr
 
 if TYPE_CHECKING:
     from xdsl.dialects import func
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
     from tilefuse.lowering.workspaces import Workspace
 
 
+TILE_OPTIONS = {"tile": "sizes", "threads": "threads", "vector": "vector", "blocks": "blocks"}
+"""Parameters of schedules that are options of `tile`, by the name of the option."""
+
+
 @dataclass(frozen=True)
 class ByHand:
     """A tile set by the options of `tile`, with as many dimensions as the group's output."""
@@ -37,12 +43,16 @@ class ByHand:
     sizes: Sequence[int]
     threads: Sequence[int]
     vector: int = 1
-    unroll: Sequence[int] = ()
-    """Unroll factors of the first dimensions; loops over the others are fully unrolled."""
-    tiles_per_block: int = 1
-    rows: int = 4
-    exchange: bool = False
     blocks: int = 0
+    parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
+    """Parameters of the model: of its schedule, or of `ExecutionModel.tile_parameters`."""
+
+    def number(self, name: str, default: int) -> int:
+        """Return a parameter that is an integer. Raises VerifyException for a list."""
+        value = self.parameters.get(name, default)
+        if not isinstance(value, int):
+            raise VerifyException(f"{name} is one number, not a list; write {name} = {default}")
+        return value
 
 
 @dataclass(frozen=True)
@@ -89,6 +99,10 @@ class ExecutionModel(ABC):
     """Name in schedules, `#schedule.<name>`, and in `tile{shape=...}`."""
     schedule: ClassVar[type[ScheduleAttr]]
     """Attribute class of its schedules: their syntax and verification."""
+    tile_parameters: ClassVar[Mapping[str, str]] = {}
+    """Parameters of `tile{more=...}` that `by_hand` handles: names, with a description. Others are its schedule's."""
+    search_parameters: ClassVar[Collection[str]] = ()
+    """Names of `tile_parameters` that restrict the search, too."""
     runs: ClassVar[type[Definition]] = StageOp
     """Whether its groups hold stages, or an update."""
     places: ClassVar[tuple[tuple[Level, Memory], ...]] = ()
@@ -117,6 +131,22 @@ class ExecutionModel(ABC):
     """Whether the search takes into account the registers that the CUDA compiler reported."""
 
     # --- choosing one (`tile`, `group-stages`)
+
+    def why_no_parameters(self, given: Collection[str], *, by_hand: bool) -> str | None:
+        """Explain in one sentence why `tile{more=...}` cannot have these parameters; None if it can.
+
+        `by_hand`: whether a tile is given; otherwise parameters restrict the search.
+        """
+        known = [*self.tile_parameters, *(k for k in self.schedule.PARAMETERS if k not in TILE_OPTIONS)]
+        for name in given:
+            if name in TILE_OPTIONS:
+                return f"{name} is an option by itself; write {TILE_OPTIONS[name]}="
+            if name not in known:
+                names = ", ".join(dict.fromkeys(known)) or "none"
+                return f"{self.name} has no parameter '{name}' for more=; it has {names}"
+            if not by_hand and name not in self.search_parameters:
+                return f"{name} counts only for a tile by hand; add sizes=, or leave the search to choose"
+        return None
 
     def why_not(self, facts: GroupFacts) -> str | None:
         """Explain in one sentence why the group cannot run so; None if it can. Checks stages, stores and `legal`."""
@@ -204,7 +234,10 @@ class ExecutionModel(ABC):
 
     @abstractmethod
     def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> ScheduleAttr:
-        """Return the schedule that options describe. Raises NotFusable or VerifyException if they are invalid."""
+        """Return the schedule that options describe, with its `tile_parameters`; the caller sets the others.
+
+        Raises NotFusable or VerifyException if they are invalid.
+        """
 
     @abstractmethod
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tilefuse.dialects.img.attrs import Level, Memory
+from tilefuse.dialects.img.schedule import ParameterValue
 from tilefuse.execution.features import Features
 
 Kind = tuple[str, tuple[int, ...], tuple[int, ...], int, bool]
@@ -28,8 +29,8 @@ class SearchOptions:
 
     shape: str | None = None
     """The execution model, by name; None for any."""
-    exchange: bool | None = None
-    """Whether warps of a warp tile exchange rows through shared memory; None for the cheaper choice."""
+    parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
+    """Parameters of that model that restrict the search (`ExecutionModel.search_parameters`)."""
     needs: Mapping[Kind, int] = field(default_factory=dict)
     """Registers per thread that the compiler reported for schedules."""
     float_order: bool = False

@@ -33,7 +33,7 @@ class StagedBody(SharedBody):
         super().__init__(function)
         self.staging, self.buffer = staging, buffer
         self.offsets: Mapping[SSAValue, Offset] = {}
-        """Of the point that is computed next."""
+        """Offset in each buffer of the point that is computed next."""
 
     def _read(
         self, op: ReadOp, values: Mapping[SSAValue, SSAValue | None], where: Mapping[SSAValue, Num]

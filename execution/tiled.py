@@ -6,8 +6,6 @@ from abc import abstractmethod
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.utils.exceptions import VerifyException
-
 from tilefuse.execution.base import ByHand, ExecutionModel
 from tilefuse.execution.tile_schedule import TileSchedule
 
@@ -29,17 +27,7 @@ class TiledModel(ExecutionModel):
     schedule: ClassVar[type[TileSchedule]]
 
     def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> TileSchedule:
-        rounds = [size // count for size, count in zip(given.sizes, given.threads, strict=True)]
-        unroll = [*given.unroll, *rounds[len(given.unroll) :]][: len(rounds)] if given.unroll else ()
-        more: dict[str, int | Sequence[int]] = {
-            "unroll": unroll,
-            "tiles_per_block": given.tiles_per_block if len(rounds) > 1 else 1,
-        }
-        said = {key: value for key, value in more.items() if value not in ((), 0, 1) or key in self.schedule.PARAMETERS}
-        for key in said:
-            if key not in self.schedule.PARAMETERS:
-                raise VerifyException(f"a {self.name} takes no {key}")
-        return self.schedule(tile=given.sizes, threads=given.threads, vector=given.vector, blocks=given.blocks, **said)
+        return self.schedule(tile=given.sizes, threads=given.threads, vector=given.vector, blocks=given.blocks)
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
         group.schedule = self.schedule(

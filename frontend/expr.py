@@ -253,7 +253,7 @@ class PrecisionWarning(RuntimeWarning):
 
 
 _warned: dict[str, dict[Any, Any]] = {}
-"""Of each file what Python remembers of its warnings, so that by default a line warns once."""
+"""Python's registry of warnings per file, so that by default a line warns once."""
 
 
 def _warn_of_precision(value: float) -> None:

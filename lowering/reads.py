@@ -66,7 +66,7 @@ class TileContext:
     safe_reads: bool = False
     """Whether interior tiles, too, compute points that nobody needs: reads of global memory are clamped to buffers."""
     output: KernelBuffer | None = None
-    """Where the group's output goes."""
+    """Buffer of the group's output."""
     free_x: bool = False
     """Whether indices that move to the right with x (`moves_right`) are inside of all boundaries and buffers."""
     phase: Phase | None = None

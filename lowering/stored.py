@@ -19,7 +19,7 @@ class Stored:
     follow: tuple[Follow, ...]
     """Relation of its dimensions to the tile's."""
     results: tuple[tuple[int, int], ...]
-    """For each stored value, its number in the stage, and in the group."""
+    """Numbers of each stored value in the stage and in the group."""
 
     @property
     def first(self) -> int:

@@ -28,7 +28,7 @@ from tilefuse.dialects.img.ops import BY_PLANES, PipelineOp, ReadOp, StageOp, Yi
 from tilefuse.dialects.img.types import FuncType
 
 LEAST_COLUMNS = 9
-"""Columns of a window that is worth a chain: of fewer, neighbours are read as they are."""
+"""Fewest columns of a window for which a chain pays."""
 
 _EXACT = (
     arith.MaxnumfOp, arith.MinnumfOp, arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp, arith.AddiOp,
@@ -53,7 +53,7 @@ class _Term:
     value: SSAValue
     ops: Sequence[Operation]
     column: int
-    """Of its reads, from the stage's own."""
+    """Column of its reads, relative to the stage's own."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class SumWindow:
     stage: StageOp
     combiner: Callable[[SSAValue, SSAValue], Operation]
     terms: Mapping[int, Mapping[Hashable, _Term]]
-    """By column, the terms that differ there, by what they are at their own column."""
+    """Terms per column, keyed by their form at their own column; without terms that all columns share."""
 
     def chain(self) -> list[StageOp]:
         """Rewrite the stage; return the stages of its chains, which precede it."""

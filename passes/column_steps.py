@@ -67,7 +67,7 @@ class SameIndices:
     def __init__(self) -> None:
         self.of: dict[SSAValue, int] = {}
         self.numbers: dict[Hashable, int] = {}
-        """Of sums, and of terms, which are counted on their own."""
+        """Number of each sum, and of each term; terms are numbered separately."""
         self.sums: list[_Sum] = []
 
     def number(self, value: SSAValue) -> int:

@@ -23,7 +23,7 @@ from tilefuse.passes.expansion import Constants, Expansion, expand_ops
 from tilefuse.passes.widen_accesses import greatest_unsigned
 
 BITS = 16
-"""Narrower numbers have no such instruction, and of wider ones few vectors have it."""
+"""Width of the divisions: vectors have an upper half of a product for few other widths."""
 
 
 @dataclass(frozen=True)

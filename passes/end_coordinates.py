@@ -60,7 +60,7 @@ class Root:
     """A coordinate to which others have a constant distance; `EndArithmetic` makes each once."""
 
     number: int
-    """At the size that is optimised for."""
+    """Coordinate at the nominal size."""
     emit: Callable[[Emission], SSAValue]
     serial: int
     least: bool = False

@@ -11,35 +11,37 @@ instructions better. Then, by the report of each kernel:
   other versions. This version is compiled separately, unless the other versions are in a function of their own.
 
 Each kernel is compiled in parallel with others, as soon as it is lowered and printed, and again as soon as its own
-report is in. Only changed kernels are lowered again, and groups of independent searches do not wait for each other. No
-schedule depends on the order of reports; but marks of late launches, and which groups share a kernel, are those of the
-last lowering, before which other reports may have come.
+report is in. Only changed kernels are lowered again. The result depends on the reports alone, not on their order:
+groups with equal operations, which may share a kernel, go on when all their reports are in, and neither wait for other
+groups nor read what is decided about them; marks of late launches, which concern all groups, are set last.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr
 
 from tilefuse.analysis.duplicates import fingerprint
+from tilefuse.analysis.model import extract
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.ops import SINGLE_WAVE, GroupOp, PipelineOp
+from tilefuse.dialects.img.ops import LATE_LAUNCH, SINGLE_WAVE, GroupOp, PipelineOp
 from tilefuse.dialects.img.schedule import ScheduleAttr
 from tilefuse.execution.kernel import REGISTER_BOUNDED, bound
 from tilefuse.execution.registry import model_of
 from tilefuse.execution.versions import keeps_versions, leave_interior
-from tilefuse.lowering.abi import threads
+from tilefuse.lowering.abi import kernel_name, threads
 from tilefuse.lowering.symbols import inside_of
+from tilefuse.passes.kernel_compiler import KernelCompiler, Report
 from tilefuse.passes.kernel_modules import functions_in, groups_in, kernel_names, pipeline_in, with_callees
+from tilefuse.passes.lower_groups import by_kernel
 from tilefuse.passes.merge_versions import OUTLINED
 from tilefuse.passes.parallel_compilation import parallel_executor
-from tilefuse.passes.pipeline import new_context
 from tilefuse.passes.tile import REGISTER_NEEDS, add_register_need
-from tilefuse.passes.validate_occupancy import ValidateOccupancy
+from tilefuse.passes.validate_occupancy import ValidateOccupancy, mark_launches
 from tilefuse.targets.gpus import gpu
 from tilefuse.targets.occupancy import occupancy
 
@@ -48,38 +50,6 @@ FIRST_PART = 2
 
 MOST_AT_BORDERS = 512
 """Bytes that a thread may spill in versions for borders together: with more, the few tiles that run them are slow."""
-
-
-@dataclass(frozen=True)
-class Report:
-    """The compiler's figures of a kernel."""
-
-    registers: int
-    """Per thread."""
-    spill_bytes: int
-    """Spill stores and loads of one thread."""
-    shared_bytes: int
-    """Static shared memory of one block."""
-    own_spill_bytes: int | None = None
-    """Part of `spill_bytes` in the kernel's body, without functions that are not inlined; None if it is unknown."""
-
-
-@dataclass(frozen=True)
-class KernelCompiler:
-    """Interface to the steps that register fit delegates: lowering, printing, compiling."""
-
-    machine: str
-    """The GPU's model or architecture."""
-    print: Callable[[ModuleOp, str], str]
-    """The CUDA text of a kernel of a module."""
-    compile: Callable[[str, str], Report | None]
-    """The report on a kernel of this name and text; None where tools keep the compiler from reporting. Called from
-    several threads at once."""
-    lower: Callable[[ModuleOp, Collection[str]], ModuleOp]
-    """A scheduled module with all kernels lowered but those of these names."""
-    tile: Callable[[Callable[[Sequence[GroupOp]], None]], ModuleOp | None]
-    """Schedules anew, from the module that `tile` is given, after calling the function on its groups, which may give
-    some of them schedules that are kept; None where schedules are not searched for."""
 
 
 @dataclass(frozen=True)
@@ -132,8 +102,8 @@ class _Fit:
     def run(self) -> Fitted:
         """Compile and revise schedules and bounds until the reports require no change.
 
-        Kernels are compiled side by side, each again while its own report asks for that; groups that may be searched
-        for together go on as soon as all reports of theirs are in.
+        Kernels are compiled side by side, each again while its own report asks for that; groups with equal operations
+        go on as soon as all reports of theirs are in.
         """
         of: dict[str, Iterator[Collection[str]]] = {}  # kernels whose reports are awaited, and what goes on with them
         with parallel_executor(self._compiler.compile, len(set(self._names))) as side:
@@ -155,6 +125,11 @@ class _Fit:
                     start(self._revised(name), steps)
                     if steps not in of.values():
                         start(next(steps, ()), steps)
+            remarked = self._mark_launches()
+            for name in remarked:
+                side.start(name, self._text(name), is_recompilation=True)
+            while remarked:
+                remarked = [name for name in remarked if name not in dict(side.finished())]
         return self._result()
 
     def _all_steps(self) -> list[Iterator[Collection[str]]]:
@@ -172,25 +147,26 @@ class _Fit:
         waiting: Collection[str] = dict.fromkeys(self._names[i] for i in group_numbers)
         while waiting:
             yield waiting
-            before = [fingerprint(g) for g, _ in self._groups(group_numbers)]
-            retiled = self._tiled_again(group_numbers, fixed) if searched else None
-            if retiled is not None and (schedules := _schedules(retiled, group_numbers)) not in tried:
-                # (tried: what was released from its blocks, and spills all the same, would be compiled once more)
-                tried.add(schedules)
-                self._scheduled = retiled
-            else:
-                # what the search has nothing better for is made smaller, and searched for no more
-                searched = False
-                if not self._make_room(group_numbers, fixed):
-                    break
-            after = [fingerprint(g) for g, _ in self._groups(group_numbers)]
-            changed = {self._names[i] for i, a, b in zip(group_numbers, before, after, strict=True) if a != b}
-            waiting = self._lower(set(self._module_of) - changed)
+            before = self._fingerprints(group_numbers)
+            if not self._release(group_numbers):
+                retiled = self._tiled_again(group_numbers, fixed) if searched else None
+                if retiled is not None and (schedules := _schedules(retiled, group_numbers)) not in tried:
+                    # (tried: what was released from its blocks, and spills all the same, would be compiled once more)
+                    tried.add(schedules)
+                    self._scheduled = retiled
+                else:
+                    # what the search has nothing better for is made smaller, and searched for no more
+                    searched = False
+                    self._make_room(group_numbers, fixed)
+            waiting = self._lower(group_numbers, before)
 
     def _groups(self, group_numbers: Sequence[int] | None = None) -> list[tuple[GroupOp, str]]:
         """Return the scheduled groups, all or only the groups `group_numbers`, and the kernel of each."""
         found = list(zip(groups_in(self._scheduled), self._names, strict=True))
         return found if group_numbers is None else [found[i] for i in group_numbers]
+
+    def _fingerprints(self, group_numbers: Sequence[int]) -> list[Hashable]:
+        return [fingerprint(group) for group, _ in self._groups(group_numbers)]
 
     def _schedules(self, group_numbers: Sequence[int]) -> tuple[ScheduleAttr | None, ...]:
         return _schedules(self._scheduled, group_numbers)
@@ -213,7 +189,7 @@ class _Fit:
     # --- what a kernel's own report asks for --------------------------------------------------------------------
 
     def _revised(self, name: str) -> list[str]:
-        """Bound or release a kernel's registers by its report; return the kernels to compile again, or its interior."""
+        """Bound a kernel's registers if its report requires it; return the kernel to compile again, or its interior."""
         report = self._reports[name]
         if report is None:
             return []
@@ -225,14 +201,8 @@ class _Fit:
                 group.attributes[REGISTER_BOUNDED] = UnitAttr()
             self._bounded[name] = holding[0]
             return [name]
-        if releasing := [
-            g for g in groups if REGISTER_BOUNDED in g.attributes and self._exceeds_single_wave(g, report)
-        ]:
-            for group in releasing:
-                assert group.schedule is not None
-                del group.attributes[SINGLE_WAVE], group.attributes[REGISTER_BOUNDED]
-                group.schedule = group.schedule.for_many_waves()
-            return self._lower(set(self._module_of) - {name})
+        if any(self._must_be_released(group, report) for group in groups):
+            return []  # when all reports are in
         if 0 < report.spill_bytes <= MOST_AT_BORDERS and groups and not any(map(keeps_versions, groups)):
             inside = inside_of(name)
             if report.own_spill_bytes is not None and self._is_outlined(name):
@@ -249,6 +219,22 @@ class _Fit:
             return False
         fewer = self._room(group, report.registers) < schedule.resident_blocks
         return bool(report.spill_bytes) or fewer or self._exceeds_single_wave(group, report)
+
+    def _must_be_released(self, group: GroupOp, report: Report) -> bool:
+        """Whether a single-wave kernel leaves room for more blocks although it is bounded."""
+        return REGISTER_BOUNDED in group.attributes and self._exceeds_single_wave(group, report)
+
+    def _release(self, group_numbers: Sequence[int]) -> bool:
+        """Remove the bounds and single waves that reports contradict; return whether there are any."""
+        released = False
+        for group, name in self._groups(group_numbers):
+            report = self._reports.get(name)
+            if report is not None and self._must_be_released(group, report):
+                assert group.schedule is not None
+                del group.attributes[SINGLE_WAVE], group.attributes[REGISTER_BOUNDED]
+                group.schedule = group.schedule.for_many_waves()
+                released = True
+        return released
 
     def _room(self, group: GroupOp, registers: int, shared: int = 0) -> int:
         """Return the number of resident blocks that fit at this use of registers."""
@@ -337,28 +323,29 @@ class _Fit:
         for i, (was, now) in enumerate(zip(old, groups_in(retiled), strict=True)):
             if i not in group_numbers:
                 now.attributes = dict(was.attributes)
-            elif was.schedule != now.schedule:
-                changed |= was.sym_name.data in names
-            elif REGISTER_BOUNDED in was.attributes:
-                now.attributes[REGISTER_BOUNDED] = was.attributes[REGISTER_BOUNDED]
+                continue
+            now.attributes.pop(LATE_LAUNCH, None)  # of these other groups decide, too
+            kept = [LATE_LAUNCH] if was.schedule != now.schedule else [LATE_LAUNCH, REGISTER_BOUNDED]
+            now.attributes |= {name: was.attributes[name] for name in kept if name in was.attributes}
+            changed |= was.schedule != now.schedule and was.sym_name.data in names
         return retiled if changed else None
 
-    def _make_room(self, group_numbers: Sequence[int], fixed: set[str]) -> bool:
-        """Give spilling kernels fewer blocks or a smaller tile; return whether any changed. `fixed` ones stay."""
+    def _make_room(self, group_numbers: Sequence[int], fixed: set[str]) -> None:
+        """Give spilling kernels fewer blocks or a smaller tile. `fixed` ones stay."""
         for group, name in self._groups(group_numbers):
             if (report := self._reports.get(name)) is not None:
                 group.attributes["registers"] = IntegerAttr(report.registers, 64)
-        changed = False
-        for group, name, report in self._spilling(group_numbers, fixed):
+        spilling = self._spilling(group_numbers, fixed)
+        model = extract(pipeline_in(self._scheduled)) if spilling else None
+        validate = ValidateOccupancy(self._compiler.machine, fix=True, keep=self._by_hand)
+        for group, name, report in spilling:
+            assert model is not None
             group.attributes["spill_bytes"] = IntegerAttr(report.spill_bytes, 64)
             try:
-                validate = ValidateOccupancy(self._compiler.machine, fix=True, keep=self._by_hand)
-                validate.apply(new_context(), self._scheduled)
-                changed = True
+                validate.validate(group, model)
             except PipelineError:
                 fixed.add(name)  # no smaller tile: better slow than not at all
             group.attributes.pop("spill_bytes", None)
-        return changed
 
     # --- modules ------------------------------------------------------------------------------------------------
 
@@ -375,18 +362,40 @@ class _Fit:
             lowered = self._compiler.lower(self._scheduled, set(self._names) - set(names))
             self._module_of |= dict.fromkeys(names, lowered)
 
-    def _lower(self, known: Collection[str]) -> list[str]:
-        """Lower the scheduled module again, except for known kernels; return the names of the new ones."""
-        lowered = self._compiler.lower(self._scheduled, known)
-        self._lowered_again = True
-        self._names = kernel_names(lowered)
-        new = [name for name in dict.fromkeys(self._names) if name in functions_in(lowered)]
-        self._module_of = {
-            name: lowered if name in new else self._module_of[name] for name in dict.fromkeys(self._names)
-        }
-        self._bounded = {name: group for name, group in self._bounded.items() if name not in new}
-        self._unbounded = {name: registers for name, registers in self._unbounded.items() if name not in new}
-        return new
+    def _lower(self, group_numbers: Sequence[int], before: Sequence[Hashable]) -> list[str]:
+        """Lower the kernels of groups that differ from `before`, or serve other groups; return their names."""
+        groups = [group for group, _ in self._groups(group_numbers)]
+        name_of = {group: kernel_name(alike[0]) for alike in by_kernel(groups) for group in alike}
+        after = self._fingerprints(group_numbers)
+        old, new = [self._names[i] for i in group_numbers], [name_of[group] for group in groups]
+        changed = [
+            name
+            for name in dict.fromkeys(new)
+            if [n == name for n in old] != [n == name for n in new] or after[new.index(name)] != before[new.index(name)]
+        ]
+        for i, name in zip(group_numbers, new, strict=True):
+            self._names[i] = name
+        lowered = self._compiler.lower(self._scheduled, set(self._names) - set(changed)) if changed else None
+        for name in {*old, *changed} - ({*new} - {*changed}):
+            self._bounded.pop(name, None)
+            self._unbounded.pop(name, None)
+            self._module_of.pop(name, None)
+        if lowered is not None:
+            self._lowered_again = True
+            self._module_of |= dict.fromkeys(changed, lowered)
+        return changed
+
+    def _mark_launches(self) -> list[str]:
+        """Mark late launches again if schedules have changed; return the kernels that this concerns.
+
+        By the schedules alone, as `validate-occupancy` marks them: not by the registers of the reports.
+        """
+        if _schedules(self._scheduled) == _schedules(self._given[0]):
+            return []
+        numbers = range(len(self._names))
+        before = self._fingerprints(numbers)
+        mark_launches(pipeline_in(self._scheduled), gpu(self._compiler.machine))
+        return self._lower(numbers, before)
 
     def _result(self) -> Fitted:
         """Return the given module, or the scheduled one and a module with the latest form of every kernel."""

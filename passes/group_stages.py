@@ -42,8 +42,8 @@ MARGIN = 0.1
 """Required increase of a group's cost, relative to its cost."""
 
 ABOUT = 1.05
-"""Recomputation is taken if it costs about as much: it needs less memory, and stores of many planes are slower than
-the model thinks (local Laplacian on an H200: 337 us instead of 398, thought alike)."""
+"""Relative predicted cost up to which recomputation is chosen: it needs less memory, and stores of many
+planes are slower than predicted (local Laplacian on an H200: 337 us instead of 398, predicted alike)."""
 
 MAX_GROUP = 16
 """Stages of one group that the search considers at most; longer chains never paid on the machines measured."""

@@ -103,12 +103,12 @@ class _Versions:
     """The calls of a tile body among which a kernel chooses."""
 
     branch: scf.IfOp
-    """Interior or border."""
+    """Branch between interior and border tiles."""
     aligned: SSAValue | None
     """Whether the fast version may run inside; None: it always may."""
     inside: func.CallOp
     border: func.CallOp
-    """At the border, with constant flags."""
+    """Call in border tiles, with constant flags."""
     uniform: SSAValue | None
     """The condition that chooses between `border` and the call with the other flags; None if there is no other."""
     flags: tuple[int, ...]

@@ -67,7 +67,7 @@ class ParallelCompilation(Generic[T]):
 def parallel_executor(
     compile: Callable[[str, str], T], kernels: int
 ) -> Iterator[SerialCompilation[T] | ParallelCompilation[T]]:
-    """Return an executor that compiles up to `most` kernels at once."""
+    """Return an executor for `kernels` kernels: a parallel one, unless there is only one kernel."""
     if kernels == 1:
         yield SerialCompilation(compile)
         return

@@ -145,8 +145,8 @@ def _terms(condition: SSAValue) -> Iterator[SSAValue]:
 
 
 _SIDES = {2: (False, -1), 3: (False, 0), 4: (True, 1), 5: (True, 0)}
-"""Of signed comparisons (slt, sle, sgt, sge) of a coordinate with an end: whether it is the low one, and by how much
-the first or last coordinate lies beside it."""
+"""Per signed comparison (slt, sle, sgt, sge) of a coordinate with an end: whether the end is the low one, and the
+distance of the first or last coordinate from it."""
 _TURNED = {2: 4, 3: 5, 4: 2, 5: 3}
 
 

@@ -105,16 +105,16 @@ class _Change:
     node: Node
     points: int
     evaluations: int
-    """More than there were."""
+    """Additional evaluations of the stage."""
     inputs: Sequence[int]
-    """Nodes that it reads, and they not yet."""
+    """Nodes that the stage reads, and its readers do not yet."""
     kernels: int
     unstored: bool
-    """Whether no other kernel reads it any more, so that its own does not store it."""
+    """Whether the stage is no longer stored, as no other kernel reads it."""
     removes_kernel: bool
-    """Whether a kernel of the stage alone goes."""
+    """Whether the kernel of the stage, which computes nothing else, is removed."""
     joins: bool
-    """Whether one other kernel reads it still, which may then be one with its own: on a CPU the rows of both roll."""
+    """Whether one other kernel still reads the stage, and may be fused with its own: on a CPU the rows of both roll."""
 
     def saving(self, model: PipelineModel, costs: Recomputation, machine: Machine) -> float:
         """Return the microseconds saved."""

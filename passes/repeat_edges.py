@@ -51,7 +51,7 @@ SAVED = 0.05
 
 
 _Ends = tuple[End, End]
-"""The first and the last coordinate of those whose values are not just repeated."""
+"""First and last coordinate whose values are not repetitions of others."""
 _Operands = list[list[SSAValue]]
 """The values that stand in each index of a read."""
 

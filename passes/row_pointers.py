@@ -29,7 +29,7 @@ from tilefuse.passes.column_steps import SameIndices, counted_terms, step
 from tilefuse.passes.row_parts import only_computes, vector_loops
 
 FEWEST = 3
-"""Rows for which it pays: of fewer the addresses find registers."""
+"""Fewest rows for which views pay: the addresses of fewer rows fit registers."""
 MemoryAccess = memref.LoadOp | memref.StoreOp
 AddressTerms = tuple[tuple[SSAValue, int], ...]
 """Values that are added up, each with its count."""
@@ -44,7 +44,7 @@ class _AccessedRow:
     """Indices of the other dimensions."""
     terms: AddressTerms
     accesses: list[tuple[MemoryAccess, int]]
-    """Each with its number."""
+    """Accesses of the row, each with its constant column offset."""
 
     @property
     def numbers(self) -> list[int]:
@@ -109,7 +109,7 @@ class _Views:
         self.start = loop.lb
         self.columns = self._sum([(loop.ub, 1), (loop.lb, -1)], 0)
         self.indices: dict[int, SSAValue] = {}
-        """Of views: the loop's variable and a number."""
+        """Indices of views: the loop variable plus a number, by the number."""
         self.last: Operation | None = None
 
     def emit(self, rows: Sequence[_AccessedRow]) -> None:

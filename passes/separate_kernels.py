@@ -158,7 +158,7 @@ class _Stored:
     computed: Attribute
     element: Attribute
     cast: type[Operation] | None = None
-    """The casts from their type to that of the whole sum."""
+    """Casts from the stored type to the type of the whole sum."""
 
 
 def _stored(taps: Taps, found: Factors, type: Attribute) -> _Stored:
@@ -236,7 +236,7 @@ class _StageBody:
 
     at: InsertPoint
     like: Operation
-    """Whose location they get."""
+    """Operation whose location new operations get."""
     _builder: Builder = field(init=False)
 
     def __post_init__(self) -> None:

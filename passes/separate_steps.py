@@ -58,7 +58,7 @@ from tilefuse.passes.constants import fold
 from tilefuse.passes.unrolled_body import UnrolledBody
 
 MOST_CHAINED = 8
-"""Steps; a function of more slices than that is no chain of kernels."""
+"""Most steps of a recurrence that becomes stages: longer chains of kernels do not pay."""
 
 
 @dataclass(frozen=True)

@@ -34,9 +34,9 @@ class _Cast:
 
     store: memref.StoreOp
     casts: tuple[Operation, ...]
-    """The last first."""
+    """Casts of the float, the last one first."""
     places: tuple[Operation, ...]
-    """The operations that find where it goes."""
+    """Operations that compute the place of the store."""
 
     @property
     def float(self) -> SSAValue:

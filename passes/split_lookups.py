@@ -29,7 +29,7 @@ from tilefuse.passes.row_parts import SplitStore, places, split_loop, stores_at_
 GATHERED_BITS = 32
 """Width of the smallest numbers that processors gather."""
 LEAST_OPERATIONS = 8
-"""On numbers, before a lookup, from which on it pays to have vectors of them."""
+"""Fewest operations on numbers before a lookup for which a vectorised loop of its own pays."""
 _CASTS = (arith.TruncIOp, arith.ExtUIOp, arith.ExtSIOp)
 
 
@@ -39,12 +39,12 @@ class _Lookup:
 
     store: memref.StoreOp
     casts: tuple[Operation, ...]
-    """The first first."""
+    """Casts of the entry, the first one first."""
     load: memref.LoadOp
     index: int
-    """Which index of the load data decide."""
+    """Number of the load's index that data decide."""
     places: tuple[Operation, ...]
-    """The operations that find where the number goes, and the other indices."""
+    """Operations that compute the place of the store, and the other indices."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ pass also annotates each group with the cheapest schedule of each execution mode
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 from xdsl.context import Context
@@ -24,7 +24,7 @@ from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Level
 from tilefuse.dialects.img.ops import MOSTLY_BORDER, GroupOp, PipelineOp, StageOp
-from tilefuse.dialects.img.schedule import ScheduleAttr, parameters_in
+from tilefuse.dialects.img.schedule import ParameterValue, ScheduleAttr, parameters_in
 from tilefuse.dialects.options import check_numbers
 from tilefuse.execution.base import ByHand, ExecutionModel, group_error
 from tilefuse.execution.border_share import interior_share
@@ -40,8 +40,8 @@ CANDIDATES = "candidates"
 AUTO = "auto"
 KNOWN = 0.01
 """Relative saving that a tile of unknown registers must promise over one of known registers, since it may spill."""
-_BY_HAND = ("threads", "vector", "unroll", "tiles_per_block", "rows", "blocks", "more")
-"""Options that say nothing without `sizes`."""
+_BY_HAND = ("threads", "vector", "blocks")
+"""Options that need `sizes`."""
 
 
 @dataclass(frozen=True)
@@ -55,25 +55,17 @@ class Tile(ModulePass):
     shape: str = field(default=AUTO, metadata={"choices": lambda: [AUTO, *names()]})
     """Execution model; applies to the groups that it can run. auto: the cheapest one."""
     sizes: tuple[int, ...] = ()
-    """Tile size per dimension, x first, without a search. For warp_tile 0 stands for the columns of all lanes (x), or
-    `rows` of each warp (y)."""
+    """Tile size per dimension, x first, without a search. 0, where the execution model takes it, stands for the size
+    that follows from its other parameters."""
     threads: tuple[int, ...] = ()
     """Threads per dimension; required with sizes."""
     vector: int = 1
     """Consecutive x-points per thread, with sizes."""
-    unroll: tuple[int, ...] = ()
-    """Unroll factors of a thread's loops per dimension, with sizes. Default: fully unrolled."""
-    tiles_per_block: int = 1
-    """Tiles that a block computes one after the other along y, with sizes."""
-    rows: int = 4
-    """Rows of a warp, with a size of 0 in y."""
-    exchange: bool | None = None
-    """Whether warps of a warp tile exchange rows of stages through shared memory, instead of computing halo rows
-    redundantly. Default: the cheaper choice; false with sizes."""
     blocks: int = 0
     """Resident blocks per multiprocessor for which registers are bounded, with sizes; 0 for no bound."""
     more: str = ""
-    """Further parameters of the execution model's schedule, with sizes, as in its text: 'name = 2, other = [1, 2]'."""
+    """Parameters of the execution model, as in the text of its schedule: 'name = 2, other = [1, 2]'. With sizes they
+    complete the schedule, otherwise they restrict the search."""
     float_order: bool = False
     """Whether reductions of floats keep the order of their domain; otherwise another fixed order."""
     only: str | None = None
@@ -86,9 +78,9 @@ class Tile(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_extent(self.extent, self.name)
         check_target(self.target, self.name)
-        check_numbers(self, sizes=0, threads=1, vector=1, unroll=1, tiles_per_block=1, rows=1, blocks=0)
+        check_numbers(self, sizes=0, threads=1, vector=1, blocks=0)
         self._check_options()
-        self._check_shape()
+        parameters = self._parameters(self._model())
         present = []
         for pipeline in op.body.block.ops:
             if isinstance(pipeline, PipelineOp):
@@ -96,15 +88,22 @@ class Tile(ModulePass):
                 present += [g.sym_name.data for g in groups]
                 chosen = [g for g in groups if g.schedule is None and self.only in (None, g.sym_name.data)]
                 if chosen:
-                    self._tile(chosen, extract(pipeline, self.extent), alone=len(groups) == 1)
+                    self._tile(chosen, extract(pipeline, self.extent), parameters, alone=len(groups) == 1)
         if self.only is not None and self.only not in present:
             raise PipelineError(f"tile: no group is called '{self.only}'; there are {', '.join(present) or 'none'}")
 
-    def _tile(self, groups: Sequence[GroupOp], model: PipelineModel, *, alone: bool) -> None:
-        by_hand = model_named(DEFAULT_MODEL if self.shape == AUTO else self.shape) if self.sizes else None
+    def _tile(
+        self,
+        groups: Sequence[GroupOp],
+        model: PipelineModel,
+        parameters: Mapping[str, ParameterValue],
+        *,
+        alone: bool,
+    ) -> None:
+        by_hand = self._model() if self.sizes else None
         if by_hand is not None:
             for group in (g for g in groups if isinstance(g.output, by_hand.runs)):
-                group.schedule = self._by_hand(group, model, by_hand)
+                group.schedule = self._by_hand(group, model, by_hand, parameters)
             groups = [g for g in groups if not isinstance(g.output, by_hand.runs)]
         on = machine(self.target)
         alike: dict[Hashable, list[GroupOp]] = {}
@@ -122,7 +121,7 @@ class Tile(ModulePass):
                 except NotFusable as error:  # a group written by hand
                     raise group_error(group, error) from error
                 if key not in searched:
-                    candidates = self._search(group, facts, needs)
+                    candidates = self._search(group, facts, parameters, needs)
                     searched[key] = facts.members, [c.by_itself(alone) for c in candidates]
                 found.append(searched[key])
                 if self.explain:
@@ -144,15 +143,32 @@ class Tile(ModulePass):
                 "add sizes=, or leave the search to choose"
             )
 
-    def _check_shape(self) -> None:
-        """Raise PipelineError unless the shape names an execution model."""
-        if self.shape != AUTO:
-            try:
-                model_named(self.shape)
-            except UnknownModel as error:
-                raise PipelineError(f"tile: shape: {error}; or {AUTO}") from error
+    def _model(self) -> ExecutionModel | None:
+        """Return the execution model that options name, or mean; None for a search of all. Raises PipelineError."""
+        if self.shape == AUTO:
+            return model_named(DEFAULT_MODEL) if self.sizes else None
+        try:
+            return model_named(self.shape)
+        except UnknownModel as error:
+            raise PipelineError(f"tile: shape: {error}; or {AUTO}") from error
 
-    def _by_hand(self, group: GroupOp, model: PipelineModel, execution: ExecutionModel) -> ScheduleAttr:
+    def _parameters(self, model: ExecutionModel | None) -> Mapping[str, ParameterValue]:
+        """Return the parameters of `more`. Raises PipelineError if the execution model has no such parameters."""
+        if not self.more:
+            return {}
+        if model is None:
+            raise PipelineError("tile: more= has parameters of one execution model; name the model by shape=")
+        try:
+            found = parameters_in(self.more)
+        except VerifyException as error:
+            raise PipelineError(f"tile: more: {error}") from error
+        if (reason := model.why_no_parameters(found, by_hand=bool(self.sizes))) is not None:
+            raise PipelineError(f"tile: {reason}")
+        return found
+
+    def _by_hand(
+        self, group: GroupOp, model: PipelineModel, execution: ExecutionModel, parameters: Mapping[str, ParameterValue]
+    ) -> ScheduleAttr:
         bounds = _bounds(group)
         rank = len(bounds)
         if len(self.sizes) != len(self.threads):
@@ -163,23 +179,31 @@ class Tile(ModulePass):
             )
         tail = [d[1] if d is not None else 1 for d in bounds[len(self.sizes) :]]
         given = ByHand(
-            [*self.sizes, *tail][:rank], [*self.threads, *([1] * rank)][:rank], self.vector, self.unroll,
-            self.tiles_per_block, self.rows, bool(self.exchange), self.blocks,
-        )  # fmt: skip
+            [*self.sizes, *tail][:rank], [*self.threads, *([1] * rank)][:rank], self.vector, self.blocks, parameters
+        )
+        own = {name: value for name, value in parameters.items() if name not in execution.tile_parameters}
         try:
+            if self.blocks and "blocks" not in execution.schedule.PARAMETERS:
+                raise VerifyException(f"{execution.name} has no bound on registers; leave blocks= out")
             found = execution.by_hand(group, GroupFacts.of(group, model, self.extent), given)
-            return found.changed(**parameters_in(self.more)) if self.more else found
+            return found.changed(**own) if own else found
         except NotFusable as error:
             raise group_error(group, error) from error
         except VerifyException as error:
             raise PipelineError(f"tile: group '{group.sym_name.data}': {error}", group) from error
 
-    def _search(self, group: GroupOp, facts: GroupFacts, needs: dict[Kind, int]) -> list[Candidate]:
+    def _search(
+        self,
+        group: GroupOp,
+        facts: GroupFacts,
+        parameters: Mapping[str, ParameterValue],
+        needs: dict[Kind, int],
+    ) -> list[Candidate]:
         """Return all schedules to compare, at least one."""
         given = None if self.shape == AUTO else model_named(self.shape)
         shape = given.name if given is not None and isinstance(facts.definition, given.runs) else None
         try:
-            options = SearchOptions(shape, self.exchange, needs, self.float_order)
+            options = SearchOptions(shape, parameters if shape else {}, needs, self.float_order)
             candidates = list(schedules(facts, machine(self.target), options))
         except NotFusable as error:
             raise group_error(group, error) from error

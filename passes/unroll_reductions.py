@@ -43,12 +43,12 @@ from tilefuse.passes.inline_stages import inline_at
 from tilefuse.passes.unrolled_body import UnrolledBody
 
 MOST_INSTRUCTIONS = 40
-"""Instructions: a stencil of eight weighted taps."""
+"""Most instructions of a reduction that becomes a stage: a stencil of eight weighted taps."""
 MOST_STENCIL = 1024
-"""Instructions: a window of 18 x 18 taps."""
+"""Most instructions of a reduction in an expression that becomes a stage: a window of 18 x 18 taps."""
 
 MOST_WEIGHTS = 32
-"""Weights that are read, of a window that becomes a stage wherever it lies: registers have no more."""
+"""Most weights that are read by a window that becomes a stage: registers hold no more."""
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from tilefuse.dialects.img.types import element_bytes
 from tilefuse.execution.base import Spill, group_error
 from tilefuse.execution.code_length import too_long
 from tilefuse.execution.registry import model_of
+from tilefuse.lowering.abi import groups_of
 from tilefuse.passes.late_launches import mark_late_launches
 from tilefuse.targets.gpus import Gpu, gpu
 from tilefuse.targets.occupancy import exceeded_limits, occupancy
@@ -57,6 +58,16 @@ def _threads(group: GroupOp) -> int:
     return math.prod(group.schedule.thread_counts)
 
 
+def mark_launches(pipeline: PipelineOp, on: Gpu) -> None:
+    """Mark the late launches of a scheduled pipeline by its schedules alone, without regard to reported registers."""
+    groups, model = groups_of(pipeline), extract(pipeline)
+    full = []
+    for group in groups:
+        shared = model_of(group).shared_memory(group, model).bytes
+        full.append(shared * occupancy(on, _threads(group), ASSUMED_REGISTERS, shared).blocks_per_sm)
+    mark_late_launches(groups, full, on)
+
+
 @dataclass(frozen=True)
 class ValidateOccupancy(ModulePass):
     """Check every schedule against the target's threads, registers and shared memory."""
@@ -72,7 +83,6 @@ class ValidateOccupancy(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_target(self.target, self.name)
-        on = None if is_cpu(self.target) else gpu(self.target)
         for pipeline in op.body.block.ops:
             if not isinstance(pipeline, PipelineOp):
                 continue
@@ -83,12 +93,13 @@ class ValidateOccupancy(ModulePass):
                 assert model is not None
                 if group.schedule is None:
                     raise group_error(group, "there is no schedule to validate; run tile first")
-                shared.append(self._validate(group, model, on))
-            if on is not None and groups:
-                mark_late_launches(groups, shared, on)
+                shared.append(self.validate(group, model))
+            if groups and not is_cpu(self.target):
+                mark_late_launches(groups, shared, gpu(self.target))
 
-    def _validate(self, group: GroupOp, model: PipelineModel, on: Gpu | None) -> int:
+    def validate(self, group: GroupOp, model: PipelineModel) -> int:
         """Check a group, or shrink its tile; return the shared memory in bytes that its blocks take on an SM."""
+        on = None if is_cpu(self.target) else gpu(self.target)
         try:
             model_of(group).check(group, model)
         except NotFusable as error:

@@ -29,9 +29,9 @@ class Kernel:
     """Blocks, in the last call."""
     shared_bytes: int | None
     registers: int | None
-    """Per thread."""
+    """Registers per thread."""
     spill_bytes: int | None
-    """Per thread."""
+    """Spill stores and loads per thread."""
     resident_blocks: int = 0
     """Blocks per multiprocessor that the bound on registers leaves room for; 0: the compiler's choice."""
     sums: tuple[FloatSum, ...] = ()

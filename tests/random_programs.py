@@ -25,7 +25,7 @@ def passes(target: str, *, shape: Shape = "auto", algorithm: str = "both") -> li
     """Return the standard passes for `target`, with one execution model for all groups."""
     forced: dict[str, object] = {"shape": shape}
     if shape in ("warp_tile", "warp_exchange"):
-        forced = {"shape": "warp_tile", "exchange": shape == "warp_exchange"}
+        forced = {"shape": "warp_tile", "more": f"exchange = {int(shape == 'warp_exchange')}"}
     return [replace(p, **forced) if isinstance(p, Tile) else p for p in standard_passes(target, algorithm=algorithm)]
 
 

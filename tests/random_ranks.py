@@ -207,7 +207,11 @@ def _warp_schedule(rng: Random) -> list[ModulePass]:
     warps = rng.choice([1, 2, 4, 8])
     sizes = (0, warps * rng.choice([1, 2, 3, 4]))
     tile = Tile(
-        shape="warp_tile", sizes=sizes, threads=(32, warps), vector=rng.choice([1, 2, 4]), exchange=rng.random() < 0.5
+        shape="warp_tile",
+        sizes=sizes,
+        threads=(32, warps),
+        vector=rng.choice([1, 2, 4]),
+        more=f"exchange = {int(rng.random() < 0.5)}",
     )
     return pieces("h200", tile)
 

@@ -25,8 +25,9 @@ def random_passes(rng: Random, target: str) -> list[ModulePass]:
     draw = rng.random()
     if draw < 0.6:
         standard = next(p for p in standard_passes(target) if isinstance(p, Tile))
-        exchange = rng.choice([None, True, False])
-        change["tile"] = replace(standard, shape=rng.choice(["auto", *names()]), exchange=exchange)
+        more = rng.choice(["", "exchange = 1", "exchange = 0"])
+        shape = rng.choice(["auto", *names()])
+        change["tile"] = replace(standard, shape=shape, more=more if shape == "warp_tile" else "")
     elif target != "cpu":
         change["tile"] = _by_hand(rng)
         change["promote-memory"] = PromoteMemory(stage_inputs=rng.random() < 0.3)
@@ -47,7 +48,7 @@ def _by_hand(rng: Random) -> Tile:
             sizes=(0, rows),
             threads=(32, warps),
             vector=rng.choice([1, 2, 4]),
-            exchange=rng.random() < 0.5,
+            more=f"exchange = {int(rng.random() < 0.5)}",
         )
     rank = rng.choice([1, 2, 2, 3])
     threads = rng.choice([(32, 4, 1), (8, 2, 2), (1, 4, 4), (1, 1, 1), (16, 1, 1)])[:rank]

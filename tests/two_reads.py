@@ -28,4 +28,4 @@ def two_reads(element: str, left: int, right: int, *, align: int = 1, output_ali
 
 def two_rows_a_warp(vector: int) -> Tile:
     """Return a warp tile for it, of four warps."""
-    return Tile(sizes=(0, 0), threads=(32, 4), vector=vector, shape="warp_tile", rows=2)
+    return Tile(sizes=(0, 0), threads=(32, 4), vector=vector, shape="warp_tile", more="rows = 2")

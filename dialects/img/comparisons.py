@@ -16,7 +16,7 @@ class Comparison:
 
     name: str
     meaning: Callable[[Array, Array], Array]
-    """On arrays of floats, or of integers as they are read."""
+    """NumPy function of the comparison, on arrays of floats or of integers in its signedness."""
     c: str = ""
     """C's operator; empty: the printers write it with several."""
     negated: bool = False

@@ -24,7 +24,7 @@ class FloatOperation:
 
     op: type[Operation]
     meaning: Callable[..., Array]
-    """On arrays: of the op's own type if it is `exact`, else of float64, of which the result is rounded once."""
+    """NumPy function: of arrays of the op's type if it is `exact`, else of float64, and rounded once."""
     c: str
     """C's operator, or its function of doubles; that of floats has an f behind it. Empty: the printers have a row."""
     instructions: float
@@ -34,7 +34,7 @@ class FloatOperation:
     exact: bool = False
     """Whether it is computed in the type itself: by a function of C's library without rounding."""
     span: Callable[..., ranges.FloatSpan | ranges.ExactSpan | None] | None = None
-    """From the ranges of the operands to the range of the result (`float_ranges.py`); None, or no function: any."""
+    """Function from the operands' ranges to the result's range (`float_ranges.py`); None, or no function: any."""
 
 
 def _per_element(function: Callable[[float], float]) -> Callable[[Array], Array]:

@@ -28,7 +28,7 @@ class Reading(Enum):
     SIGNED = auto()
     UNSIGNED = auto()
     OF_OP = auto()
-    """As the attribute `signed` of the operation says."""
+    """Signedness by the attribute `signed` of the operation."""
 
 
 S, U, OF_OP = Reading.SIGNED, Reading.UNSIGNED, Reading.OF_OP
@@ -42,8 +42,8 @@ class IntegerOperation:
     reading: Reading
     """Reading of integer operands; of one that gives integers of floats, of its result."""
     meaning: Callable[..., Any]
-    """On arrays as they are read, to an array, or a tuple of them for several results. What it gives may have any
-    integer dtype: it is taken modulo 2^width afterwards. By 0 NumPy divides to 0."""
+    """NumPy function from arrays in this reading to an array, or to a tuple of arrays for several results. Results may
+    have any integer dtype: they are taken modulo 2^width afterwards. By 0 NumPy divides to 0."""
     c: str = ""
     """C's operator, or the name that helper functions begin with. Empty: the printers have a row for it."""
     instructions: float | None = None
@@ -51,14 +51,14 @@ class IntegerOperation:
     body: str = ""
     """C expression of a helper's parameters a and b; T is their type, U the unsigned one that C computes it in."""
     interval: Callable[..., IntRange] | None = None
-    """From the width and the intervals of the operands to that of the result; None: all of its type."""
+    """Function from width and intervals of the operands to the interval of the result; None: all of its type."""
     takes_width: bool = False
     """Whether the meaning's first argument is the width of the result in bits."""
     name: str = ""
     """Name in the front end's expressions, of one row, or of a row for signed operands and one for unsigned ones."""
     span: Callable[..., ranges.SizeRange | None] | None = None
-    """From the width of the operands (None: an index) and their signed ranges (of an unsigned `OF_OP` operation, their
-    unsigned ones) to the range of the exact result (`integer_ranges.py`); None, or no function: all of its type."""
+    """Function from the width of the operands (None: an index) and their signed ranges (unsigned ones for an unsigned
+    `OF_OP` operation) to the range of the exact result (`integer_ranges.py`); None, or no function: all of its type."""
     by_constant: float | None = None
     """Instructions where the second operand is a constant: such a division is a multiplication and a shift."""
 

@@ -80,7 +80,7 @@ SPANS_OF_EXTREMA = {
     (True, "min"): span_of_min, (True, "max"): span_of_max,
     (False, "min"): span_of_unsigned_min, (False, "max"): span_of_unsigned_max,
 }  # fmt: skip
-"""By whether operands are read as signed, and the name."""
+"""Range functions of minima and maxima, by whether operands are read as signed, and by name."""
 
 
 def span_of_and(width: Width, a: SizeRange, b: SizeRange) -> SizeRange | None:

@@ -139,7 +139,7 @@ class AtOp(IRDLOperation):
 
     @property
     def offsets(self) -> tuple[int, int]:
-        """(x, y)"""
+        """Offsets (x, y) of the point that is read."""
         x, y = self.offset.get_values()
         return (int(x), int(y))
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from xdsl.utils.exceptions import VerifyException
+
 from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr
 from tilefuse.dialects.img.schedule import ScheduleAttr
-from tilefuse.execution.base import Code, Needs, Spill, group_error
+from tilefuse.execution.base import ByHand, Code, Needs, Spill, group_error
 from tilefuse.execution.block_tile.attribute import BlockSchedule
+from tilefuse.execution.tile_schedule import TileSchedule
 from tilefuse.execution.tiled import TiledModel
 
 if TYPE_CHECKING:
@@ -34,6 +37,10 @@ class BlockTile(TiledModel):
     multiple_outputs: ClassVar = True
     fuses_lookups: ClassVar = True
     fuses_steps: ClassVar = True
+    tile_parameters: ClassVar = {
+        "unroll": "unroll factors of a thread's loops per dimension, x first; the others are fully unrolled",
+        "tiles_per_block": "tiles that a block computes one after the other along y; 1 for outputs of one dimension",
+    }
 
     def legal(self, facts: GroupFacts) -> str | None:
         return None
@@ -42,6 +49,16 @@ class BlockTile(TiledModel):
         from tilefuse.execution.block_tile.cost import block_candidates
 
         return block_candidates(facts, machine, options.thorough)
+
+    def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> TileSchedule:
+        found, rank = super().by_hand(group, facts, given), len(given.sizes)
+        unroll = given.parameters.get("unroll", ())
+        if isinstance(unroll, int):
+            raise VerifyException(f"unroll is a list, one factor per dimension; write unroll = [{unroll}, 1]")
+        if unroll:
+            rounds = [size // count for size, count in zip(given.sizes, given.threads, strict=True)]
+            found = found.changed(unroll=[*unroll, *rounds[len(unroll) :]][:rank])
+        return found.changed(tiles_per_block=given.number("tiles_per_block", 1) if rank > 1 else 1)
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
         from tilefuse.execution.block_tile.candidate import BlockCandidate

@@ -177,7 +177,7 @@ class _Window:
     origin: list[Num]
     spans: list[Span]
     step: int
-    """Of which `origin` is a multiple in x."""
+    """Step of which `origin` is a multiple in x."""
     most: int
     """Points up to which they are worth registers."""
 

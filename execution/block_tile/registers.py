@@ -14,15 +14,15 @@ from tilefuse.execution.block_tile.attribute import BlockSchedule
 OTHER_REGISTERS = 11.0
 """Registers of a thread beside all that follows."""
 OF_DIMENSION, OF_BUFFER = 3.7, 2.0
-"""Of each coordinate of the anchor, and of each function that comes from global memory: addresses, sizes, strides."""
+"""Registers per coordinate of the anchor, and per function in global memory (addresses, sizes, strides)."""
 STORED, LOADED, GATHERED_REGISTERS = 0.5, 0.6, 0.3
-"""Of each value that a thread stores, loads, and loads at a computed place: their lives overlap in part."""
+"""Registers per value that a thread stores, loads, and loads at a computed place; their lives overlap in part."""
 MOST_LOADED, MOST_GATHERED = 100, 200
 """Values from which on no more are loaded ahead."""
 BESIDE_LONGER = 0.15
 """Share of the fewer of what a thread holds for its own points and for such a stage that is kept beside the others."""
 IN_PHASE, MOST_IN_PHASE = 0.65, 48.0
-"""Of each value that a thread loads and stores for a stage in shared memory, and how many count."""
+"""Registers per value that a thread loads and stores for a stage in shared memory, and the most values that count."""
 
 
 @dataclass(slots=True)

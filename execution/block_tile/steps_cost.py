@@ -26,7 +26,7 @@ from tilefuse.execution.candidate import Placement
 STAGED_ROWS_TOGETHER = 4
 """Rows of a stage in shared memory that a thread computes together at most."""
 GATHERED_SPREAD = 0.5
-"""Of a load of a lane's own place, the share that it takes longer for each further point side by side."""
+"""Relative extra time of a load at a lane's own place, for each further adjacent point."""
 
 
 class Tiles(Protocol):

@@ -23,9 +23,9 @@ from tilefuse.execution.gemm.vector_values import VectorValues, contiguous_reads
 BLOCKS = ((2, 6), (2, 4), (4, 2), (2, 2), (4, 1), (2, 1))
 """Vectors along x, and rows, of blocks whose sums fit 16 registers."""
 WIDE_BLOCKS = ((4, 6), (4, 5), (2, 12), (2, 8), *BLOCKS)
-"""Of 32 registers."""
+"""Vectors along x, and rows, of blocks whose sums fit 32 registers."""
 ONE_VECTOR = ((1, 12), (1, 8))
-"""Of blocks of functions that have no more along x, as few channels."""
+"""Vectors along x, and rows, of blocks of functions with one vector along x, such as few channels."""
 WIDE_ONE_VECTOR = ((1, 28), (1, 24), (1, 16), (1, 14), *ONE_VECTOR)
 LOOPS = ((32, 1), (64, 1), (32, 4), (64, 4))
 """Points along x and rows of blocks that a compiler makes vectors of."""

@@ -44,7 +44,7 @@ class _Searched(NamedTuple):
     facts: GroupFacts
     machine: Machine
     bytes: float
-    """Of the functions that are read, once each."""
+    """Bytes of the functions that are read, each counted once."""
     streams: bool
 
 
@@ -146,7 +146,7 @@ class Gemm(ExecutionModel):
         if (reason := self.legal(facts)) is not None:
             raise NotFusable(reason)
         points = [size // count for size, count in zip(given.sizes, given.threads, strict=True)]
-        return GemmSchedule(threads=given.threads, points=points, unroll=max(1, *given.unroll, given.vector))
+        return GemmSchedule(threads=given.threads, points=points, unroll=given.vector)
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
         from tilefuse.execution.gemm.candidate import GemmCandidate

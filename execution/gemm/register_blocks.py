@@ -62,7 +62,7 @@ class _Part:
 
 
 LEAST_LANES = 4
-"""Of the vectors that functions with few points along x get."""
+"""Fewest lanes of a vector for functions with few points along x."""
 
 
 def emit_register_blocks(gemm: GemmFunction, otherwise: Callable[[], None]) -> None:

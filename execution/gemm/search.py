@@ -35,7 +35,7 @@ SPLITS_ALONG_OTHERS = (
 )
 """Threads and points of each along another coordinate."""
 LEAST_AND_MOST_THREADS = (64, 256)
-"""Of a block, at least and at most."""
+"""Least and largest number of threads of a block."""
 WRITTEN_OUT = 576
 """Points times steps that are written out, at most."""
 MOST_TILES = 96

@@ -100,7 +100,7 @@ class _ReduceKernel:
         bx = open_scopes.enter_context(e.loop(wide, "bx", level="block_x"))
         rest, self.share = e.div_rem(bz, s.split)
         self.number = e.add(e.mul(e.add(e.mul(rest, high), by), wide), bx)
-        """Of the tile."""
+        """Number of the tile, in grid order."""
         places: list[Num] = [bx, by]
         for n in deep[:-1]:
             quotient = e.op(arith.DivUIOp(e.value(rest), e.value(n)))
@@ -108,7 +108,7 @@ class _ReduceKernel:
             rest = quotient
         places.append(rest)
         self.origin = [e.mul(p, size) for p, size in zip(places, s.tile_sizes, strict=False)]
-        """Of the tile, from the first pure point."""
+        """First point of the tile, relative to the first pure point."""
 
     @contextmanager
     def _threads(self) -> Iterator[tuple[Num, Num]]:

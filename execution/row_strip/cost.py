@@ -53,9 +53,9 @@ POINTERS = 14
 POINTER_COST = 2.5
 """Instructions, for each vector, of the address of each other row."""
 LATE_BYTES = 4096
-"""Of a row of an input or output, from where it begins, if strips are not as wide as the picture: the row before does
-not lead there, so that its page is not known, and nothing of it has been fetched ahead. A page, if rows lie two or
-more apart: then what follows a short row in its page is fetched ahead for nothing, which costs as much."""
+"""Bytes at the start of a row of an input or output that are fetched late, if strips are narrower than the picture:
+the row before ends elsewhere, so the address translation of the page is missing. A page, if rows lie two or more pages
+apart: then the hardware fetches the rest of a page after a short row in vain, which costs as much."""
 LATE_COST = 0.65
 """Instructions that could be done while such a byte is waited for."""
 BESIDE_COST = 1.0

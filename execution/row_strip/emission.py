@@ -81,7 +81,7 @@ class StripBody:
         self.plane: list[Num] | None = None
         """Coordinates of the present plane, where that is so."""
         self.extents = [self._extent(d) for d in range(len(self.sizes))]
-        """Of the strip, as far as the picture goes."""
+        """Extents of the strip inside the picture, per dimension."""
 
     def _extent(self, d: int) -> Num:
         e, out = self.e, self.outputs[0]

@@ -31,14 +31,14 @@ class ScanSchedule(ScheduleAttr):
     `chunk`: steps that each of `rows` threads takes of a line that blocks share out; 0 for a line that is one thread's.
     Lines across memory are side by side in a block, as many as `threads` says.
 
-    `blocks`: blocks on a CPU that share out the strips of `width` lines, where several updates go along them, and have
+    `workers`: blocks on a CPU that share out the strips of `width` lines, where several updates go along them, and have
     memory for one each; 0 for a single update.
     """
 
     name = "schedule.scan"
 
     PARAMETERS: ClassVar = {
-        "threads": None, "width": 1, "unroll": 1, "slice": 0, "buffers": 1, "rows": 1, "chunk": 0, "blocks": 0,
+        "threads": None, "width": 1, "unroll": 1, "slice": 0, "buffers": 1, "rows": 1, "chunk": 0, "workers": 0,
     }  # fmt: skip
 
     @property
@@ -88,9 +88,9 @@ class ScanSchedule(ScheduleAttr):
         return self.number("chunk")
 
     @property
-    def blocks(self) -> int:
+    def workers(self) -> int:
         """Blocks that share out strips of lines; 0 where each line, or lines taken together, is a block's."""
-        return self.number("blocks")
+        return self.number("workers")
 
     @property
     def steps_of_block(self) -> int:
@@ -128,7 +128,7 @@ class ScanSchedule(ScheduleAttr):
             raise VerifyException(f"a slice of {self.slice} steps is not a multiple of the unroll factor {self.unroll}")
         if self.slice and (not self.lines or any(n > 1 for n in self.lines[1:])):
             raise VerifyException("a slice needs adjacent lines along the first line coordinate")
-        if self.blocks and (self.width == 1 or any(n > 1 for n in self.lines) or self.chunk):
-            raise VerifyException("blocks need a width of several lines, one thread, and no chunk")
+        if self.workers and (self.width == 1 or any(n > 1 for n in self.lines) or self.chunk):
+            raise VerifyException("workers need a width of several lines, one thread, and no chunk")
         if self.stores_slices and (self.lines[0], self.buffers, self.number("rows")) != (1, 1, 1):
             raise VerifyException("a slice with a width of several lines needs one thread, one row and one buffer")

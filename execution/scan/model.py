@@ -122,7 +122,7 @@ class Scan(ExecutionModel):
             one = (1,) * rank
             if facts.earlier_nodes:
                 slice, width = CPU_SLICE * is_stored_along_rows(found, facts.permutation), CPU_STRIP
-                schedule = ScanSchedule(threads=one, width=width, slice=slice, blocks=machine.cores)
+                schedule = ScanSchedule(threads=one, width=width, slice=slice, workers=machine.cores)
                 yield self._candidate(facts, machine, found, _Shape(one, width), schedule)
                 return
             if is_stored_along_rows(found, facts.permutation):
@@ -243,8 +243,8 @@ class Scan(ExecutionModel):
         if isinstance(found, str) or (reason := self.legal(facts)) is not None:
             raise NotFusable(found if isinstance(found, str) else reason)
         schedule = ScanSchedule.expect(group.schedule)
-        if bool(schedule.blocks) != bool(facts.earlier_nodes):
-            raise NotFusable("blocks needs several updates in the group")
+        if bool(schedule.workers) != bool(facts.earlier_nodes):
+            raise NotFusable("several updates in a group need workers, and one takes none; change workers")
         if schedule.chunk and (reason := self._why_no_chunks(facts)) is not None:
             raise NotFusable(f"blocks cannot share its lines: {reason}")
         if schedule.stores_slices and not is_stored_along_rows(found, facts.permutation):
@@ -265,7 +265,7 @@ class Scan(ExecutionModel):
         from tilefuse.execution.scan.strip import strip_workspaces
 
         schedule = ScanSchedule.expect(group.schedule)
-        if schedule.blocks:
+        if schedule.workers:
             return strip_workspaces(group)
         return chunk_workspaces(group) if schedule.chunk else ()
 
@@ -314,9 +314,9 @@ class Scan(ExecutionModel):
         assert group.update is not None
         found = recurrence(UpdateFacts(group.update))
         assert isinstance(found, Recurrence)
-        sizes, blocks = ScanSchedule.expect(group.schedule).tile_sizes, ScanSchedule.expect(group.schedule).blocks
-        if blocks:
-            return blocks, 1, 1
+        sizes, workers = ScanSchedule.expect(group.schedule).tile_sizes, ScanSchedule.expect(group.schedule).workers
+        if workers:
+            return workers, 1, 1
         box = update_box(group, boxes[0])
         if ScanSchedule.expect(group.schedule).chunk:
             from tilefuse.execution.scan.chunks import chunk_counts
@@ -335,7 +335,7 @@ class Scan(ExecutionModel):
         schedule = ScanSchedule.expect(group.schedule)
         if schedule.chunk:
             return [chunked_scan_kernel(group)]
-        if schedule.blocks:
+        if schedule.workers:
             return [strip_scan_kernel(group)]
         if schedule.stores_slices:
             return [transposed_scan_kernel(group)]

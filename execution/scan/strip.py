@@ -55,7 +55,7 @@ def strip_workspaces(group: GroupOp) -> Sequence[Workspace]:
         # all that the updates write and read is in the box of what they start from
         return (call.boxes[group.old_funcs[0]][found.dim][1],)
 
-    shape = [schedule.blocks, DYNAMIC_INDEX, schedule.width]
+    shape = [schedule.workers, DYNAMIC_INDEX, schedule.width]
     types = [cast(FuncType, old.type).storage for old in group.old_funcs]
     return [Workspace(_strip_name(i), MemRefType(type, shape), points) for i, type in enumerate(types)]
 
@@ -72,7 +72,7 @@ class _Strip(KernelBuffer):
     dim: int = 0
     """The dimension along which lines go."""
     points: Num = 0
-    """Of a line."""
+    """Number of points of a line."""
 
     def index(self, coordinates: Sequence[Num], e: Emitter) -> list[Num]:
         """Return the memref indices of a point."""
@@ -108,8 +108,8 @@ class _StripScan(ScanKernel):
         total: Num = 1
         for n in counts:
             total = e.mul(total, n)
-        each = e.ceildiv(total, schedule.blocks)
-        (self.block,) = self.block_loops([schedule.blocks], open_scopes)
+        each = e.ceildiv(total, schedule.workers)
+        (self.block,) = self.block_loops([schedule.workers], open_scopes)
         first = e.mul(self.block, each)
         number = open_scopes.enter_context(e.loop(e.min(e.add(first, each), total), "strip", start=first))
         offsets: list[Num] = []

@@ -76,7 +76,7 @@ class Scatter(ExecutionModel):
         update = facts.update.update
         threads = math.prod(given.threads)
         copies = WARP_THREADS if window(update) is not None else 0
-        return ScatterSchedule(threads=[threads], split=max(given.blocks, 1), copies=copies, points=given.vector)
+        return ScatterSchedule(threads=[threads], copies=copies, points=given.vector)
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
         from tilefuse.execution.scatter.search import ScatterCandidate

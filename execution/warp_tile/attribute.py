@@ -10,6 +10,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.execution.tile_schedule import TileSchedule
 
+ROWS_OF_WARP, EXCHANGE = "rows", "exchange"
+"""Parameters of a tile by hand from which its size and the places of its stages follow."""
+
 
 @irdl_attr_definition(init=False)
 class WarpSchedule(TileSchedule):

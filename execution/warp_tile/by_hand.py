@@ -9,6 +9,7 @@ from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.base import ByHand
 from tilefuse.execution.facts import GroupFacts
+from tilefuse.execution.warp_tile.attribute import EXCHANGE, ROWS_OF_WARP
 from tilefuse.execution.warp_tile.footprints import row_readers
 from tilefuse.execution.warp_tile.layout import LANES, TilePartition, warp_layout
 from tilefuse.execution.warp_tile.legality import check_warp_group
@@ -23,9 +24,9 @@ def complete_tile(group: GroupOp, facts: GroupFacts, given: ByHand) -> ByHand:
     check_warp_group(model, members, facts.follow)
     sizes = list(given.sizes)
     width = LANES * given.vector
-    exchanged = row_readers(model, members) if given.exchange else []
+    exchanged = row_readers(model, members) if given.number(EXCHANGE, 0) else []
     region = regions(model, members, output, [width, *sizes[1:]], facts.follow)
-    partition = TilePartition(given.vector, given.threads[1], given.rows, sizes[1] or None)
+    partition = TilePartition(given.vector, given.threads[1], given.number(ROWS_OF_WARP, 4), sizes[1] or None)
     layout = warp_layout(model, members, region, width, partition, exchanged)
     for id, stage in zip(members, group.stages, strict=True):
         if id in exchanged:

@@ -19,6 +19,7 @@ from tilefuse.execution.candidate import Kind, Placement, SearchOptions
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
 from tilefuse.execution.read_again import from_memory
+from tilefuse.execution.warp_tile.attribute import EXCHANGE
 from tilefuse.execution.warp_tile.candidate import WarpCandidate
 from tilefuse.execution.warp_tile.counts import LONG_GROUP, Counts, count
 from tilefuse.execution.warp_tile.features import WarpFeatures, least_microseconds, saved_by_prefetch
@@ -166,9 +167,10 @@ def _ways(facts: GroupFacts, options: SearchOptions) -> list[_Way]:
     readers = tuple(row_readers(model, members))
     row = regions(model, members, output, [LANES, 1, *planes(model, output, facts.box)], facts.follow)
     ways: list[_Way] = []
-    if options.exchange is not True or not readers:
+    exchange = options.parameters.get(EXCHANGE)  # None: the cheaper way
+    if not exchange or not readers:
         ways.append((footprints(model, members, row, LANES), (), BLOCK_WARPS, PITCHES))
-    if options.exchange is not False and readers:
+    if exchange != 0 and readers:
         passing = footprints(model, members, row, LANES, readers)
         ways.append((passing, readers, EXCHANGE_WARPS, EXCHANGE_PITCHES))
     return ways

@@ -16,9 +16,9 @@ from xdsl.ir import Attribute, SSAValue
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import NeighboursOp
 from tilefuse.dialects.warp.layout import Layout, TileType
-from tilefuse.execution.warp_tile import pairs
 from tilefuse.execution.warp_tile.registers import Registers
 from tilefuse.execution.warp_tile.schedule import Loop, StraightLine, layout_of
+from tilefuse.execution.warp_tile.vectors import concatenated, shuffle, together
 from tilefuse.lowering.emit import SHARED, Emitter, Num
 
 
@@ -34,7 +34,7 @@ class Exchange:
         self.start = (0, need[0])
         """Where in memory each buffer is, in bytes."""
         self.bytes = sum(need)
-        """Of both buffers together."""
+        """Bytes of both buffers."""
         self.memory = e.alloca([self.bytes], i8, SHARED, "exchange") if self.bytes else None
 
     def views(self, stretch: StraightLine, first: Num) -> dict[NeighboursOp, SSAValue]:
@@ -106,14 +106,14 @@ def send_rows(body: Registers, op: NeighboursOp, buffer: SSAValue) -> None:
                 starts = new.starts[first // new.packed : (first + piece) // new.packed]
                 places = [body.here(c, row, deep) for c in starts]
                 if new.packed == 2:
-                    joined = pairs.concatenated(body.e, [body.load_pair(op.tile, at, new.pair_stride) for at in places])
+                    joined = concatenated(body.e, [body.load_pair(op.tile, at, new.pair_stride) for at in places])
                     body.e.effect(vector.StoreOp(joined, buffer, index))
                     continue
                 values = [body.load(op.tile, at) for at in places]
                 if piece == 1:
                     body.e.store(values[0], buffer, index)
                 else:
-                    body.e.effect(vector.StoreOp(pairs.together(body.e, values), buffer, index))
+                    body.e.effect(vector.StoreOp(together(body.e, values), buffer, index))
 
 
 def receive_rows(body: Registers, op: NeighboursOp, buffer: SSAValue) -> None:
@@ -136,7 +136,7 @@ def receive_rows(body: Registers, op: NeighboursOp, buffer: SSAValue) -> None:
                 loaded = e.op(vector.LoadOp(buffer, [e.value(i) for i in index], type))
                 for v in range(0, piece, new.packed):
                     if new.packed == 2:
-                        value = loaded if piece == 2 else pairs.shuffle(e, loaded, loaded, [v, v + 1])
+                        value = loaded if piece == 2 else shuffle(e, loaded, loaded, [v, v + 1])
                     else:
                         value = e.extract(loaded, v, element)
                     body.put(value, op.wider, body.here(new.starts[(first + v) // new.packed], row, deep))

@@ -12,11 +12,11 @@ from xdsl.ir import Attribute, SSAValue
 from tilefuse.dialects.warp import LoadOp
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.dialects.warp.memory import can_cut
-from tilefuse.execution.warp_tile import pairs
 from tilefuse.execution.warp_tile.body import LanePoint
 from tilefuse.execution.warp_tile.pieces import MovedPieces, Pieces
 from tilefuse.execution.warp_tile.registers import Registers
 from tilefuse.execution.warp_tile.schedule import layout_of
+from tilefuse.execution.warp_tile.vectors import shuffle, together
 from tilefuse.execution.warp_tile.x_edges import XEdgePieces
 from tilefuse.lowering.emit import PRIVATE, Num
 
@@ -105,12 +105,12 @@ class _Load:
     def _uniform(self) -> None:
         body, op, waiting = self.body, self.op, _Waiting(self.body, self.layout, self.type)
 
-        def together() -> None:
-            self._rows(lambda at: waiting.put(self._moved(at, together=True), at))
+        def as_vector() -> None:
+            self._rows(lambda at: waiting.put(self._moved(at, is_aligned=True), at))
 
         def by_element() -> None:
             if not self.in_words:
-                self._rows(lambda at: waiting.put(self._moved(at, together=False), at))
+                self._rows(lambda at: waiting.put(self._moved(at, is_aligned=False), at))
                 return
             pieces = MovedPieces(body, op)
             self._rows(pieces.fetch)
@@ -123,9 +123,9 @@ class _Load:
         if op.aligned is None:
             by_element()
         elif op.aligned is op.vectors_uniform:  # one flag may say both
-            together()
+            as_vector()
         else:
-            body.e.choose(op.aligned, together, by_element)
+            body.e.choose(op.aligned, as_vector, by_element)
         self._fill(waiting, (0, self.layout.vector - 1))
         self._rows(lambda at: body.put_row(waiting.get(at), op.tile, at, self._keep(at)))
 
@@ -151,7 +151,7 @@ class _Load:
             waiting.put(spread(waiting.get(at)), at)
 
         def of_column(column: int) -> Callable[[SSAValue], SSAValue]:
-            return lambda row: pairs.shuffle(e, row, row, [column] * layout.vector)
+            return lambda row: shuffle(e, row, row, [column] * layout.vector)
 
         def of_either(row: SSAValue) -> SSAValue:
             found = e.select(before, *(e.op(vector.ExtractOp(row, [v], self.element)) for v in ends))
@@ -175,14 +175,14 @@ class _Load:
         place = self._place(at)
         return place[-2], place[-1]
 
-    def _moved(self, at: LanePoint, *, together: bool) -> SSAValue:
+    def _moved(self, at: LanePoint, *, is_aligned: bool) -> SSAValue:
         """Load the row at the place that `rows` computes."""
         e = self.body.e
         *outer, first = self._place(at)[: len(self.op.indices)]
-        if together:
+        if is_aligned:
             return self._row([*outer, first])
         columns = [[*outer, e.add(first, v)] for v in range(self.layout.vector)]
-        return pairs.together(e, [e.load(self.op.buffer, index) for index in columns])
+        return together(e, [e.load(self.op.buffer, index) for index in columns])
 
 
 class _Waiting:

@@ -13,7 +13,7 @@ from tilefuse.dialects.img.schedule import ScheduleAttr
 from tilefuse.execution.base import ByHand, Code, Needs, Spill
 from tilefuse.execution.tile_schedule import TileSchedule
 from tilefuse.execution.tiled import TiledModel
-from tilefuse.execution.warp_tile.attribute import WarpSchedule
+from tilefuse.execution.warp_tile.attribute import EXCHANGE, ROWS_OF_WARP, WarpSchedule
 
 if TYPE_CHECKING:
     from xdsl.ir import SSAValue
@@ -35,6 +35,11 @@ class WarpTile(TiledModel):
     places: ClassVar = ((Level.Warp, Memory.Register), (Level.Block, Memory.Register))
     multiple_outputs: ClassVar = True
     uses_measured_registers: ClassVar = True
+    tile_parameters: ClassVar = {
+        ROWS_OF_WARP: "rows of a warp, with a size of 0 in y; 4 if it is not given",
+        EXCHANGE: "1 if warps exchange rows of stages through shared memory, 0 if they compute halo rows redundantly",
+    }
+    search_parameters: ClassVar = (EXCHANGE,)
 
     def legal(self, facts: GroupFacts) -> str | None:
         from tilefuse.analysis.regions import NotFusable

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects import arith, ub, vector
+from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IndexType,
     IntegerAttr,
@@ -20,12 +19,12 @@ from xdsl.dialects.builtin import (
     i8,
     i16,
     i32,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilefuse.dialects.warp import AtOp, WarpYieldOp
 from tilefuse.execution.warp_tile.subwords import constant_of
+from tilefuse.execution.warp_tile.vectors import concatenated, shuffle, together
 from tilefuse.lowering.emit import Emitter
 
 PAIR = VectorType(i16, [2])
@@ -54,14 +53,6 @@ def half_of(e: Emitter, pair: SSAValue, half: int, element: Attribute) -> SSAVal
     return value if element == i16 else e.op(arith.TruncIOp(value, i8))
 
 
-def together(e: Emitter, values: Sequence[SSAValue]) -> SSAValue:
-    """Build a vector of scalars."""
-    packed = e.op(ub.PoisonOp(VectorType(values[0].type, [len(values)])))
-    for i, value in enumerate(values):
-        packed = e.insert(value, packed, i)
-    return packed
-
-
 def as_word(e: Emitter, pair: SSAValue) -> SSAValue:
     """Bitcast a pair to i32."""
     return e.op(vector.ExtractOp(e.op(vector.BitcastOp(pair, _WORD)), [0], i32))
@@ -70,23 +61,6 @@ def as_word(e: Emitter, pair: SSAValue) -> SSAValue:
 def as_pair(e: Emitter, word: SSAValue) -> SSAValue:
     """Bitcast an i32 to a pair."""
     return e.op(vector.BitcastOp(together(e, [word]), PAIR))
-
-
-def shuffle(e: Emitter, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
-    """Shuffle the elements of two vectors."""
-    assert isinstance(a.type, VectorType)
-    type = VectorType(a.type.element_type, [len(mask)])
-    return e.op(vector.ShuffleOp(a, b, DenseArrayBase.from_list(i64, list(mask)), result_type=type))
-
-
-def concatenated(e: Emitter, parts: Sequence[SSAValue]) -> SSAValue:
-    """Concatenate vectors of equal length; their number is a power of two."""
-    while len(parts) > 1:
-        type = parts[0].type
-        assert isinstance(type, VectorType)
-        n = type.get_shape()[0]
-        parts = [shuffle(e, a, b, range(2 * n)) for a, b in zip(parts[::2], parts[1::2], strict=True)]
-    return parts[0]
 
 
 def split_row(e: Emitter, row: SSAValue, stride: int) -> list[SSAValue]:

@@ -16,12 +16,12 @@ from tilefuse.dialects.funnel_shifts import FshrOp
 from tilefuse.dialects.gpu_shuffle import ShuffleMode
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import LoadOp
-from tilefuse.execution.warp_tile import pairs
 from tilefuse.execution.warp_tile.body import LanePoint
 from tilefuse.execution.warp_tile.footprints import WORD_BYTES
 from tilefuse.execution.warp_tile.layout import columns_at_once
 from tilefuse.execution.warp_tile.registers import Registers
 from tilefuse.execution.warp_tile.schedule import layout_of
+from tilefuse.execution.warp_tile.vectors import concatenated, shuffle, together
 from tilefuse.lowering.emit import PRIVATE, Emitter, Num
 
 _WORD = VectorType(i32, [1])
@@ -180,7 +180,7 @@ class MovedPieces(Pieces):
     def put_end(self, end: SSAValue, at: LanePoint) -> None:
         """Insert the values of `fetch_end` where a row has this piece."""
         e, slot = self.e, self._slot(at, self.count - 1)
-        piece = pairs.together(e, [e.load(end, [v]) for v in range(self.piece)])
+        piece = together(e, [e.load(end, [v]) for v in range(self.piece)])
         inside = self._inside(self.first(*self.located(at)))
         e.store(e.select(inside, e.load(self.waiting, slot), piece), self.waiting, slot)
 
@@ -240,7 +240,7 @@ def words_of(e: Emitter, row: SSAValue, element: Attribute) -> list[SSAValue]:
     (count,) = row.type.get_shape()
     if each == 1:
         return [e.op(vector.ExtractOp(row, [v], element)) for v in range(count)]
-    return [_word(e, pairs.shuffle(e, row, row, range(v, v + each))) for v in range(0, count, each)]
+    return [_word(e, shuffle(e, row, row, range(v, v + each))) for v in range(0, count, each)]
 
 
 def _word(e: Emitter, elements: SSAValue) -> SSAValue:
@@ -250,6 +250,6 @@ def _word(e: Emitter, elements: SSAValue) -> SSAValue:
 def row_of_words(e: Emitter, words: Sequence[SSAValue], element: Attribute) -> SSAValue:
     """Return a row from the words of `words_of`."""
     if in_word(element) == 1:
-        return pairs.together(e, words)
+        return together(e, words)
     type = VectorType(element, [in_word(element)])
-    return pairs.concatenated(e, [e.op(vector.BitcastOp(pairs.together(e, [word]), type)) for word in words])
+    return concatenated(e, [e.op(vector.BitcastOp(together(e, [word]), type)) for word in words])

@@ -25,6 +25,7 @@ from tilefuse.execution.warp_tile.registers import Registers
 from tilefuse.execution.warp_tile.schedule import Loop, Segment, StraightLine, SweepStep, layout_of
 from tilefuse.execution.warp_tile.stores import store_row
 from tilefuse.execution.warp_tile.vector_roots import has_vector_roots
+from tilefuse.execution.warp_tile.vectors import shuffle
 from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.targets.limits import STATIC_SHARED_LIMIT
 
@@ -229,7 +230,7 @@ class RegisterBody(Registers):
         for start in starts:
             value, *others = (pair(part) for part in layout.parts(start))
             for other in others:
-                value = pairs.shuffle(e, value, other, [1, 2])
+                value = shuffle(e, value, other, [1, 2])
             self.put(value, op.wider, self.here(start, row, deep))
 
     def _shuffle_pair(self, pair: SSAValue, mode: ShuffleMode, layout: Layout) -> SSAValue:

@@ -14,6 +14,7 @@ from tilefuse.dialects.warp.layout import Layout
 from tilefuse.execution.warp_tile import pairs
 from tilefuse.execution.warp_tile.body import Body, LanePoint
 from tilefuse.execution.warp_tile.schedule import layout_of
+from tilefuse.execution.warp_tile.vectors import together
 from tilefuse.lowering.emit import Num
 
 RegisterPlace = tuple[Sequence[Num], SSAValue]
@@ -150,7 +151,7 @@ class Registers(Body):
             return
         for index, value in emit():
             if isinstance(value.type, Float32Type | Float64Type):
-                value = pairs.together(e, [value])
+                value = together(e, [value])
             if isinstance(value.type, VectorType):
                 mask = e.op(vector.BroadcastOp(condition, VectorType(i1, value.type.get_shape())))
                 e.effect(vector.MaskedStoreOp(buffer, [e.value(i) for i in index], mask, value))
@@ -180,7 +181,7 @@ class Registers(Body):
         """Return a lane's own columns of a row in memory format."""
         layout = layout_of(tile)
         if layout.packed == 1:
-            return pairs.together(self.e, [self.load(tile, self.here(v, row, deep)) for v in range(layout.vector)])
+            return together(self.e, [self.load(tile, self.here(v, row, deep)) for v in range(layout.vector)])
         upper = tile in self.upper
         places = (self.here(v, row, deep) for v in layout.starts)
         found = [self._pair(tile, at) if upper else self.load_pair(tile, at, layout.pair_stride) for at in places]

@@ -82,14 +82,14 @@ def _instructions(op: Operation) -> int:
             return each * _registers(op.layout, op.layout.height)
         case NeighboursOp():
             layout = layout_of(op.wider)
-            return sum(layout.reach) * _registers(layout, layout.height) // (layout.vector // layout.packed)
+            return sum(layout.reach) * _registers(layout, layout.height) // len(layout.starts)
         case _:
             return 0
 
 
 def _registers(layout: Layout, rows: int) -> int:
     """Return the registers of a lane's own columns of `rows` rows."""
-    return rows * layout.vector // layout.packed * math.prod(b - a for a, b in layout.depth)
+    return rows * len(layout.starts) * math.prod(b - a for a, b in layout.depth)
 
 
 def _to_loop(block: Block, ops: Sequence[Operation], run: Repeat) -> None:

@@ -20,7 +20,6 @@ from tilefuse.dialects.gpu_shuffle import ShuffleMode
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import StoreOp
 from tilefuse.dialects.warp.memory import can_cut
-from tilefuse.execution.warp_tile import pairs
 from tilefuse.execution.warp_tile.body import LanePoint
 from tilefuse.execution.warp_tile.layout import stored_at_once
 from tilefuse.execution.warp_tile.pieces import (
@@ -34,6 +33,7 @@ from tilefuse.execution.warp_tile.pieces import (
 )
 from tilefuse.execution.warp_tile.registers import RegisterPlace, Registers
 from tilefuse.execution.warp_tile.schedule import layout_of
+from tilefuse.execution.warp_tile.vectors import together
 from tilefuse.lowering.emit import Num
 
 
@@ -56,7 +56,7 @@ def store_shifted(
     begin = e.sub(index[-1], shift)
 
     def vector_of(number: int) -> SSAValue:
-        return row_of_words(e, pieces[number], element) if each > 1 else pairs.together(e, pieces[number])
+        return row_of_words(e, pieces[number], element) if each > 1 else together(e, pieces[number])
 
     def place_of(number: int) -> list[RegisterPlace]:
         return [([*outer, e.add(begin, number * piece)], vector_of(number))]

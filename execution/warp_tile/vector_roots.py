@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.analysis.reciprocals import reciprocal
 from tilefuse.dialects.constants import f32_constant
-from tilefuse.execution.warp_tile import pairs
+from tilefuse.execution.warp_tile.vectors import together
 from tilefuse.lowering.emit import Emitter
 
 WIDEST_VECTOR = 4
@@ -41,7 +41,7 @@ def vector_roots(e: Emitter, op: Operation, arguments: Sequence[SSAValue]) -> li
         if lanes == 1:
             found.append(_computed(e, op, rest[0]))
             continue
-        results = _computed(e, op, pairs.together(e, rest[:lanes]))
+        results = _computed(e, op, together(e, rest[:lanes]))
         found += [e.op(vector.ExtractOp(results, [v], f32)) for v in range(lanes)]
     return found
 

@@ -1,5 +1,5 @@
 // Stages of one group that are stored beside its anchor, in each execution model.
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=4},promote-memory,validate-occupancy,lower-groups' \
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 more="rows = 4"},promote-memory,validate-occupancy,lower-groups' \
 // RUN:   | filecheck %s --check-prefix=WARP
 // RUN: pipeline-opt %s -p 'tile{shape=block_tile sizes=32,8 threads=32,8},promote-memory,validate-occupancy,lower-groups' \
 // RUN:   | filecheck %s --check-prefix=BLOCK

@@ -1,8 +1,8 @@
 // One kernel for two steps: the first one's input lies anywhere, the second one's result. What is asked about rows is
 // asked of each function by itself, so that in both launches the other one's rows move as vectors.
 
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=120,0 threads=32,4 vector=4 rows=2},promote-memory,lower-groups' | filecheck %s
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=120,0 threads=32,4 vector=4 rows=2},promote-memory,lower-groups,lower-warp-tiles' -t cuda | filecheck %s --check-prefix=CUDA
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=120,0 threads=32,4 vector=4 more="rows = 2"},promote-memory,lower-groups' | filecheck %s
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=120,0 threads=32,4 vector=4 more="rows = 2"},promote-memory,lower-groups,lower-warp-tiles' -t cuda | filecheck %s --check-prefix=CUDA
 
 // CHECK-LABEL: func.func @two_first_tile3(
 // CHECK-SAME:    %border: i1, %vectors_uniform: i1, %in_aligned: i1, %first_aligned: i1)

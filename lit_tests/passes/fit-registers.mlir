@@ -1,8 +1,8 @@
 // REQUIRES: nvrtc
-// RUN: pipeline-opt %s -p 'group-stages{algorithm=all},tile{shape=warp_tile sizes=0,0 threads=32,8 vector=4 rows=8 blocks=1},promote-memory,fit-registers' | filecheck %s --check-prefix=FITS
-// RUN: pipeline-opt %s -p 'group-stages{algorithm=all},tile{shape=warp_tile sizes=0,0 threads=32,8 vector=4 rows=8 blocks=8},promote-memory,fit-registers{keep=blurred}' | filecheck %s --check-prefix=HELD
-// RUN: pipeline-opt %s -p 'group-stages{algorithm=all},tile{shape=warp_tile sizes=0,0 threads=32,8 vector=4 rows=8 blocks=8},promote-memory,fit-registers' | filecheck %s --check-prefix=FEWER
-// RUN: pipeline-opt %s -p 'group-stages{algorithm=all},tile{shape=warp_tile sizes=0,0 threads=32,8 vector=4 rows=8 blocks=8},promote-memory,fit-registers{search=true}' | filecheck %s --check-prefix=SEARCHED
+// RUN: pipeline-opt %s -p 'group-stages{algorithm=all},tile{shape=warp_tile sizes=0,0 threads=32,8 vector=4 blocks=1 more="rows = 8"},promote-memory,fit-registers' | filecheck %s --check-prefix=FITS
+// RUN: pipeline-opt %s -p 'group-stages{algorithm=all},tile{shape=warp_tile sizes=0,0 threads=32,8 vector=4 blocks=8 more="rows = 8"},promote-memory,fit-registers{keep=blurred}' | filecheck %s --check-prefix=HELD
+// RUN: pipeline-opt %s -p 'group-stages{algorithm=all},tile{shape=warp_tile sizes=0,0 threads=32,8 vector=4 blocks=8 more="rows = 8"},promote-memory,fit-registers' | filecheck %s --check-prefix=FEWER
+// RUN: pipeline-opt %s -p 'group-stages{algorithm=all},tile{shape=warp_tile sizes=0,0 threads=32,8 vector=4 blocks=8 more="rows = 8"},promote-memory,fit-registers{search=true}' | filecheck %s --check-prefix=SEARCHED
 // RUN: not pipeline-opt %s -p 'fit-registers{target=cpu}' 2>&1 | filecheck %s --check-prefix=CPU
 // RUN: not pipeline-opt %s -p 'group-stages,fit-registers' 2>&1 | filecheck %s --check-prefix=UNTILED
 

@@ -5,18 +5,20 @@
 // RUN: pipeline-opt %s -p 'tile{sizes=64,16 threads=32,8 vector=2}' | filecheck %s --check-prefixes=HAND,KEPT
 // RUN: pipeline-opt %s -p 'tile{sizes=64,16 threads=32,8 vector=2},tile{sizes=8,8 threads=8,8}' | filecheck %s --check-prefixes=HAND,KEPT
 // RUN: pipeline-opt %s -p 'tile{sizes=64,16 threads=32,8 only=channels}' | filecheck %s --check-prefixes=ONLY,KEPT
-// RUN: pipeline-opt %s -p 'tile{sizes=64,16 threads=16,4 vector=2 unroll=2,1}' | filecheck %s --check-prefixes=UNROLL,KEPT
+// RUN: pipeline-opt %s -p 'tile{sizes=64,16 threads=16,4 vector=2 more="unroll = [2, 1]"}' | filecheck %s --check-prefixes=UNROLL,KEPT
 
-// RUN: not pipeline-opt %s -p 'tile{sizes=64,16 threads=32,8 unroll=3,1}' 2>&1 | filecheck %s --check-prefix=ROUNDS
+// RUN: not pipeline-opt %s -p 'tile{sizes=64,16 threads=32,8 more="unroll = [3, 1]"}' 2>&1 | filecheck %s --check-prefix=ROUNDS
+// RUN: not pipeline-opt %s -p 'tile{sizes=64,16 threads=32,8 more="unroll = 2"}' 2>&1 | filecheck %s --check-prefix=FACTOR
 // RUN: not pipeline-opt %s -p 'tile{target=pentium}' 2>&1 | filecheck %s --check-prefix=TARGET
 // RUN: not pipeline-opt %s -p 'tile{only=blurr}' 2>&1 | filecheck %s --check-prefix=NAME
-// RUN: not pipeline-opt %s -p 'tile{vector=2 tiles_per_block=4}' 2>&1 | filecheck %s --check-prefix=ALONE
+// RUN: not pipeline-opt %s -p 'tile{vector=2 blocks=4}' 2>&1 | filecheck %s --check-prefix=ALONE
 // RUN: not pipeline-opt %s -p 'tile{sizes=64 threads=32,8}' 2>&1 | filecheck %s --check-prefix=COUNT
 
 // TARGET: error: tile: unknown GPU 'pentium'
 // NAME:   error: tile: no group is called 'blurr'; there are blur, channels, by_hand
 // ROUNDS: tile.mlir:{{.*}}: error: tile: group 'blur': unroll = 3 in dimension 0 does not divide the 2 rounds of a thread's loop there
-// ALONE:  error: tile: vector, tiles_per_block count only for a tile by hand; add sizes=, or leave the search to choose
+// ALONE:  error: tile: vector, blocks count only for a tile by hand; add sizes=, or leave the search to choose
+// FACTOR: tile.mlir:{{.*}}: error: tile: group 'blur': unroll is a list, one factor per dimension; write unroll = [2, 1]
 // COUNT:  tile.mlir:{{.*}}: error: tile: 1 sizes but 2 threads; give one of each per dimension
 
 // Every dimension has a tile; one that is declared and small is held whole by it, and by one thread.

@@ -1,8 +1,8 @@
 // The whole way, from the algorithm to the text of kernels.
 
 // RUN: pipeline-opt %s -p 'cse,canonicalize,inline-stages,group-stages{target=sm_80},tile{target=sm_80 shape=block_tile},promote-memory,validate-occupancy{target=sm_80 fix=true},lower-groups,expand-division' -t cuda | filecheck %s --check-prefix=BLOCKS
-// RUN: pipeline-opt %s -p 'cse,canonicalize,inline-stages,group-stages{target=h200},tile{target=h200 shape=warp_tile exchange=false},promote-memory,validate-occupancy{target=h200 fix=true},lower-groups,lower-warp-tiles,expand-division' -t cuda | filecheck %s --check-prefix=WARPS
-// RUN: pipeline-opt %s -p 'cse,canonicalize,inline-stages,group-stages{target=h200},tile{target=h200 shape=warp_tile exchange=true},promote-memory,validate-occupancy{target=h200 fix=true},lower-groups,lower-warp-tiles,expand-division' -t cuda | filecheck %s --check-prefix=EXCHANGE
+// RUN: pipeline-opt %s -p 'cse,canonicalize,inline-stages,group-stages{target=h200},tile{target=h200 shape=warp_tile more="exchange = 0"},promote-memory,validate-occupancy{target=h200 fix=true},lower-groups,lower-warp-tiles,expand-division' -t cuda | filecheck %s --check-prefix=WARPS
+// RUN: pipeline-opt %s -p 'cse,canonicalize,inline-stages,group-stages{target=h200},tile{target=h200 shape=warp_tile more="exchange = 1"},promote-memory,validate-occupancy{target=h200 fix=true},lower-groups,lower-warp-tiles,expand-division' -t cuda | filecheck %s --check-prefix=EXCHANGE
 // RUN: pipeline-opt %s -p 'cse,canonicalize,inline-stages,group-stages{target=cpu},tile{target=cpu},promote-memory,validate-occupancy{target=cpu fix=true},lower-groups,lower-warp-tiles{warps=false},expand-division' -t c | filecheck %s --check-prefix=C
 
 // One kernel: each neighbour of the second stage is a neighbour in shared memory, or in a lane; or in a lane or another warp.

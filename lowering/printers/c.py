@@ -184,7 +184,7 @@ _HIDE = """#ifdef __clang__
 #endif"""
 
 _HALF_BY_BITS = "#if defined(__x86_64__) && !defined(__clang__)"
-"""Of halves GCC makes no vectors on x86, but of arithmetic on their bits; others have conversions of vectors."""
+"""Condition for conversions of f16 by arithmetic on bits: GCC on x86 vectorises these, but no other conversions."""
 
 _HALF = {
     # with exponent 0 it is added to 0.5, whose last bit as a float is that of a half; else its exponent is moved

@@ -9,7 +9,7 @@ from tilefuse.lowering.printers.helper import Helper
 _REGISTERS = {"float": ("f", "f32"), "double": ("d", "f64"), "unsigned long long": ("l", "b64")}
 """Per type of an element in a vector of several words: the letter of asm, the type in PTX."""
 _SMALL = {"unsigned short": ("h", "b16"), "unsigned int": ("r", "b32")}
-"""Of vectors in one word."""
+"""Per type of a vector of one word: the letter of asm, the type in PTX."""
 
 
 def store_if(short: str, element: str, ctype: str) -> Helper:

@@ -12,7 +12,7 @@ _PER_THREAD = 2
 """The handle of each thread's own default stream: one for different streams."""
 
 _MOST_BYTES = 16 << 20
-"""Of larger outputs a GPU writes longer than their arrays take to make."""
+"""Most bytes of a kept output: writing a larger one takes a GPU longer than the allocation of its array."""
 
 
 def counts_references() -> bool:

@@ -19,9 +19,10 @@ from tilefuse.lowering.abi import groups_of, kernel_name
 from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.lowering.symbols import c_function_name
 from tilefuse.passes.chain_kernels import ChainKernels
-from tilefuse.passes.fit_registers import KernelCompiler, fit_registers
+from tilefuse.passes.fit_registers import fit_registers
 from tilefuse.passes.fold_grids import FoldGrids
 from tilefuse.passes.group_stages import GroupStages
+from tilefuse.passes.kernel_compiler import KernelCompiler
 from tilefuse.passes.pipeline import PassTrace, lowering_passes, run_passes, standard_passes
 from tilefuse.passes.tile import Tile
 from tilefuse.passes.validate_occupancy import ValidateOccupancy

@@ -15,7 +15,7 @@ def _write(line: bytes) -> None:
 
 
 _WRITE = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(_write)
-"""For C; as long as there are libraries."""
+"""C function that writes lines, kept as long as there are libraries."""
 
 
 def direct_prints(library: ctypes.CDLL) -> None:

@@ -39,7 +39,7 @@ class CompileReport:
 
     cubin: bytes
     registers: dict[str, int]
-    """Per thread."""
+    """Registers per thread, by kernel."""
     spill_bytes: dict[str, int]
     """Spill stores and loads of one thread, in bytes; 0 is what we want."""
     own_spill_bytes: dict[str, int]

@@ -15,7 +15,8 @@ from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.lowering.abi import groups_of
 from tilefuse.lowering.printers import print_cuda
 from tilefuse.passes.chain_kernels import ChainKernels
-from tilefuse.passes.fit_registers import KernelCompiler, Report, fit_registers
+from tilefuse.passes.fit_registers import fit_registers
+from tilefuse.passes.kernel_compiler import KernelCompiler, Report
 from tilefuse.passes.pipeline import lowering_passes, run_passes
 from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.tile import Tile

@@ -21,7 +21,7 @@ class CachedCall(NamedTuple):
     prepared: Prepared
     device: Device
     stream_kind: ArrayKind
-    """Whose current stream the call runs on."""
+    """Library whose current stream the call runs on."""
     kind: ArrayKind
     """Kind of the arrays that it returns."""
     new: tuple[tuple[tuple[int, ...], str], ...]

@@ -13,9 +13,9 @@ pytestmark = pytest.mark.sweep
 
 TILES = {
     "pieces": Tile(sizes=(64, 16), threads=(16, 8), vector=4),
-    "unrolled": Tile(sizes=(64, 16), threads=(8, 4), vector=4, unroll=(1, 2)),
+    "unrolled": Tile(sizes=(64, 16), threads=(8, 4), vector=4, more="unroll = [1, 2]"),
     "bytes": Tile(sizes=(128, 16), threads=(8, 8), vector=16),
-    "streamed": Tile(sizes=(64, 16), threads=(16, 8), vector=4, tiles_per_block=3),
+    "streamed": Tile(sizes=(64, 16), threads=(16, 8), vector=4, more="tiles_per_block = 3"),
 }
 
 

@@ -138,7 +138,9 @@ def test_the_model_asks_as_the_pass_does(seed, exchange, monkeypatch):
 
     monkeypatch.setattr(pack_subwords, "best_pair_stride", spy)
     pipeline, _ = random_subwords.pipeline(seed)
-    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=8, rows=6, exchange=exchange)
+    tile = Tile(
+        "h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=8, more=f"rows = 6, exchange = {int(exchange)}"
+    )
     schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
     module = pipeline.to_module()
     for op in module.walk():

@@ -49,7 +49,9 @@ def layouts(module):
 
 
 def blur(*, exchange):
-    by_hand = Tile(sizes=(0, 0), threads=(32, 4), vector=4, shape="warp_tile", rows=8, exchange=exchange)
+    by_hand = Tile(
+        sizes=(0, 0), threads=(32, 4), vector=4, shape="warp_tile", more=f"rows = 8, exchange = {int(exchange)}"
+    )
     ((layout, shared),) = layouts(run_passes(parse_module(BLUR), [by_hand]))
     (rows,) = (held for held in layout.stages.values() if held.wide != (0, 0))
     return layout, rows, shared

@@ -112,3 +112,17 @@ def test_an_optimisation_of_warp_tiles_is_invisible_elsewhere(word):
         if not name.startswith("execution/warp_tile/") and re.search(word, path.read_text(), re.IGNORECASE):
             found.add(name)
     assert found == OPTIMISATIONS[word]
+
+
+PACKING = {"pack_subwords", "pair_costs", "pairs", "subwords"}
+"""Files of warp tiles that are for packing alone."""
+
+
+def test_few_files_of_warp_tiles_import_packing():
+    """The pass is in the model's list; the search counts what it will pack; registers hold pairs."""
+    found = set()
+    for path in (ROOT / "execution" / "warp_tile").glob("*.py"):
+        imports = re.findall(r"from tilefuse\.execution\.warp_tile(?:\.(\w+))? import (\w+)", path.read_text())
+        if path.stem not in PACKING and PACKING & {module or name for module, name in imports}:
+            found.add(path.stem)
+    assert found == {"model", "counts", "layout", "registers", "register_body"}

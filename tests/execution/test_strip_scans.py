@@ -36,7 +36,7 @@ class _GivenStrips(ModulePass):
                 threads=(1,) * len(found.lines),
                 width=self.rng.choice([2, 3, 8]),
                 slice=self.rng.randint(1, 9) if transposed and self.rng.random() < 0.7 else 0,
-                blocks=self.rng.randint(1, 5),
+                workers=self.rng.randint(1, 5),
             )
 
 

@@ -50,7 +50,7 @@ def before_validation(target):
         ("h200", Tile(shape="warp_tile", sizes=(0, 512), threads=(32, 1))),
         ("h200", Tile(sizes=(512, 256), threads=(32, 8), vector=4)),
         ("cpu", Tile(target="cpu", sizes=(512, 256), threads=(32, 8), vector=4)),
-        ("cpu", Tile(target="cpu", sizes=(512, 256), threads=(1, 1), unroll=(512, 256))),
+        ("cpu", Tile(target="cpu", sizes=(512, 256), threads=(1, 1), more="unroll = [512, 256]")),
     ],
 )
 def test_schedules_with_too_much_code_are_refused_at_once(target, tile):
@@ -65,7 +65,7 @@ def test_schedules_with_too_much_code_are_refused_at_once(target, tile):
     [
         ("h200", Tile(shape="warp_tile", sizes=(0, 16384), threads=(32, 1))),
         ("h200", Tile(sizes=(512, 256), threads=(32, 8), vector=4)),
-        ("cpu", Tile(target="cpu", sizes=(513, 257), threads=(1, 1), unroll=(513, 257))),
+        ("cpu", Tile(target="cpu", sizes=(513, 257), threads=(1, 1), more="unroll = [513, 257]")),
     ],
 )
 def test_lowering_refuses_too_much_code_that_nobody_validated(target, tile):

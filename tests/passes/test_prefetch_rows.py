@@ -92,8 +92,7 @@ def test_a_kernel_that_asks_serves_no_group_that_reads_what_others_give(prefetch
         sizes=(120, 0),
         threads=(32, 4),
         vector=4,
-        rows=4,
-        more=f"prefetch_rows = {prefetch_rows}",
+        more=f"rows = 4, prefetch_rows = {prefetch_rows}",
     )
     passes = [tile if isinstance(p, Tile) else p for p in standard_passes("h200", algorithm="none")]
     passes = [p for p in passes if p.name != "inline-stages"]

@@ -41,8 +41,8 @@ def test_edges(seed, monkeypatch, tmp_path):
     a[x, y] = around[x - left, y] + around[x + 1, y]
     b[x, y] = hl.sqrt(a[x, y - 1] * a[x, y - 1] + a[x, y + 1]) if root else a[x, y - 1] + a[x, y + 1]
     tile = Tile(
-        "h200", shape="warp_tile", sizes=(0, 0), threads=(32, warps), vector=vector, rows=rows,
-        exchange=choose.random() < 0.5, more=f"prefetch_rows = {choose.choice([0, 1, 2])}",
+        "h200", shape="warp_tile", sizes=(0, 0), threads=(32, warps), vector=vector,
+        more=f"rows = {rows}, exchange = {choose.choice([0, 1])}, prefetch_rows = {choose.choice([0, 1, 2])}",
     )  # fmt: skip
     schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
     try:
@@ -95,8 +95,8 @@ def test_no_point_has_two_writers(element, dtype, vector, left, inside, shifted,
     b[x, y] = a[x, y - 1] + a[x, y + 1]
     lanes = 32 - (1 if inside else 2) * -(-left // vector)
     tile = Tile(
-        "h200", shape="warp_tile", sizes=(0 if shifted else lanes * vector, 0), threads=(32, 2), vector=vector, rows=4,
-        exchange=False,
+        "h200", shape="warp_tile", sizes=(0 if shifted else lanes * vector, 0), threads=(32, 2), vector=vector,
+        more="rows = 4, exchange = 0",
     )  # fmt: skip
     schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
     program = hl.Pipeline(b).compile("cpu", passes=schedule)
@@ -139,9 +139,7 @@ def test_no_vector_leaves_the_picture(element, dtype, vector, exterior, prefetch
         sizes=(0, 0),
         threads=(32, 2),
         vector=vector,
-        rows=4,
-        exchange=False,
-        more=f"prefetch_rows = {prefetch_rows}",
+        more=f"rows = 4, exchange = 0, prefetch_rows = {prefetch_rows}",
     )
     schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
     program, meaning = hl.Pipeline(b).compile("cpu", passes=schedule), hl.Pipeline(b).compile("reference")
@@ -187,7 +185,8 @@ def test_no_vector_leaves_pictures_of_small_elements(seed, monkeypatch, tmp_path
     b[x, y] = join(a[x, y - choose.choice([0, 2])], a[x, y + choose.choice([1, 3])])
     tile = Tile(
         "h200", shape="warp_tile", sizes=(0, 0), threads=(32, choose.choice([1, 2])), vector=vector,
-        rows=choose.choice([2, 4]), exchange=choose.random() < 0.3, more=f"prefetch_rows = {choose.choice([0, 2])}",
+        more=f"rows = {choose.choice([2, 4])}, exchange = {choose.choice([0, 0, 1])}, "
+        f"prefetch_rows = {choose.choice([0, 2])}",
     )  # fmt: skip
     schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
     try:
@@ -217,7 +216,7 @@ def test_no_line_is_asked_for_of_planes_that_are_not_there(planes, monkeypatch, 
     x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 3, "image")
     around, b = hl.BoundaryConditions.repeat_edge(image), hl.Func("b")
     b[x, y] = around[x - 1, y, 0] + around[x + 1, y + 1, 1] + around[x, y, 2]
-    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=4, rows=4, more="prefetch_rows = 1")
+    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=4, more="rows = 4, prefetch_rows = 1")
     schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
     program, meaning = hl.Pipeline(b).compile("cpu", passes=schedule), hl.Pipeline(b).compile("reference")
     for width, height in ((130, 18), (7, 1), (260, 9)):
@@ -243,7 +242,12 @@ def test_like_kernels_of_arrays_that_lie_differently(element, dtype, vector, ste
         step[x, y] = around[x - 1, y] + around[x + 1, y] + around[x, y - 1] + around[x, y + 1]
         current = step
     tile = Tile(
-        "h200", shape="warp_tile", sizes=(30 * vector, 0), threads=(32, 2), vector=vector, rows=4, exchange=exchange
+        "h200",
+        shape="warp_tile",
+        sizes=(30 * vector, 0),
+        threads=(32, 2),
+        vector=vector,
+        more=f"rows = 4, exchange = {int(exchange)}",
     )
     schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="none")]
     program, meaning = (
@@ -271,7 +275,7 @@ def test_tiles_of_temporaries_begin_elsewhere_than_those_of_outputs(monkeypatch,
     for f in (inner, outer):
         f[x, y] = image[x - 1, y] + image[x + 1, y]
     reader[x, y] = inner[x - 1, y] * inner[x + 1, y]
-    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=4, rows=4)
+    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=4, more="rows = 4")
     standard = (p for p in passes("h200", algorithm="none") if p.name not in ("inline-stages", "cse"))
     schedule = [tile if p.name == "tile" else p for p in standard]
     program = hl.Pipeline([reader, outer]).compile("cpu", passes=schedule)
@@ -304,7 +308,14 @@ def test_first_tiles_that_begin_before_rows(element, dtype, vector, exchange, mo
     around, a, b = hl.BoundaryConditions.repeat_edge(image), hl.Func("a"), hl.Func("b")
     a[x, y] = around[x - 1, y] + around[x + 1, y]
     b[x, y] = a[x - 1, y - 1] + a[x + 2, y + 1]
-    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=vector, rows=4, exchange=exchange)
+    tile = Tile(
+        "h200",
+        shape="warp_tile",
+        sizes=(0, 0),
+        threads=(32, 2),
+        vector=vector,
+        more=f"rows = 4, exchange = {int(exchange)}",
+    )
     standard = (p for p in passes("h200", algorithm="none") if p.name != "inline-stages")
     schedule = [tile if p.name == "tile" else p for p in standard]
     program, meaning = hl.Pipeline(b).compile("cpu", passes=schedule), hl.Pipeline(b).compile("reference")
@@ -330,7 +341,7 @@ def test_interleaved_rows_are_not_loaded_in_words(element, dtype, vector, monkey
     a, b = hl.Func("a"), hl.Func("b")
     a[x, y] = around[x - 1, y, 0] + around[x + 1, y, 1] + around[x, y, 2]
     b[x, y] = a[x, y - 1] + a[x, y + 1]
-    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=vector, rows=4)
+    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=vector, more="rows = 4")
     schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
     program = hl.Pipeline(b).compile("cpu", passes=schedule)
     for width in (301, 320):
@@ -361,7 +372,7 @@ def test_rows_of_any_element_that_lie_anywhere(element, dtype, vector, monkeypat
     a = hl.Func("a")
     both = (lambda p, q: p & q) if dtype is np.bool_ else (lambda p, q: p + q)
     a[x, y] = both(around[x - 1, y], around[x + 1, y + 1])
-    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=vector, rows=4)
+    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=vector, more="rows = 4")
     schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
     program = hl.Pipeline(a).compile("cpu", passes=schedule)
     width = 2 * 30 * vector + 61

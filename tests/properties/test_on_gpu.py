@@ -24,9 +24,9 @@ TILES: dict[str, Shape] = {"warps": "warp_tile", "warps-exchange": "warp_exchang
 """Not every pipeline has such tiles."""
 PIECES = {
     "vectors": (Tile(sizes=(32, 8), threads=(8, 4), vector=4), False),
-    "unrolled": (Tile(sizes=(64, 8), threads=(8, 4), vector=4, unroll=(1, 2)), False),
+    "unrolled": (Tile(sizes=(64, 8), threads=(8, 4), vector=4, more="unroll = [1, 2]"), False),
     "copied": (Tile(sizes=(16, 8), threads=(4, 4), vector=4), True),
-    "a tile ahead": (Tile(sizes=(16, 4), threads=(4, 4), vector=2, tiles_per_block=3), True),
+    "a tile ahead": (Tile(sizes=(16, 4), threads=(4, 4), vector=2, more="tiles_per_block = 3"), True),
 }
 """Block tiles by hand, and whether inputs are copied to shared memory first."""
 WARP_SEEDS = (10, 16, 23, 33, 44, 300)

@@ -38,8 +38,7 @@ def schedule(seed, vector):
         sizes=(0, 0),
         threads=(32, random.choice([4, 6, 8])),
         vector=vector,
-        rows=random.choice([8, 12]),
-        exchange=True,
+        more=f"rows = {random.choice([8, 12])}, exchange = 1",
     )
     return [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
 

@@ -52,7 +52,7 @@ def test_block_tiles(seed):
 
 @pytest.mark.parametrize("seed", range(300, 306))
 def test_pieces_of_rows(seed):
-    tile = Tile(sizes=(64, 16), threads=(16, 8), vector=4, unroll=(1, 1 + seed % 2))
+    tile = Tile(sizes=(64, 16), threads=(16, 8), vector=4, more=f"unroll = [1, {1 + seed % 2}]")
     case = random_pipeline(seed)
     program = compile_pipeline(case.module, "cuda:h200", passes=pieces("h200", tile), verify=True)
     built = program._current().kernels(32, "sm_90")
@@ -63,7 +63,7 @@ def test_pieces_of_rows(seed):
 @pytest.mark.parametrize("arch", ["sm_90", "sm_80", "sm_75"])
 @pytest.mark.parametrize("seed", [400, 401])
 def test_staged_inputs(seed, arch):
-    tile = Tile(sizes=(64, 16), threads=(16, 8), vector=4, tiles_per_block=1 + seed % 2)
+    tile = Tile(sizes=(64, 16), threads=(16, 8), vector=4, more=f"tiles_per_block = {1 + seed % 2}")
     schedule = pieces("h200", tile, stage_inputs=True)
     case = random_pipeline(seed)
     program = compile_pipeline(case.module, "cuda:h200", passes=schedule, verify=True)

@@ -61,18 +61,18 @@ def test_default_floats_are_within_the_bound(seed):
 
 PIECES = {
     "vectors": Tile(sizes=(32, 8), threads=(8, 4), vector=4),
-    "wide": Tile(sizes=(64, 8), threads=(4, 4), vector=8, unroll=(1, 2)),
-    "narrow": Tile(sizes=(16, 8), threads=(4, 2), vector=2, unroll=(2, 1)),
-    "one thread": Tile(sizes=(32, 8), threads=(1, 1), unroll=(2, 4)),
-    "several tiles": Tile(sizes=(16, 8), threads=(8, 4), vector=2, tiles_per_block=3),
+    "wide": Tile(sizes=(64, 8), threads=(4, 4), vector=8, more="unroll = [1, 2]"),
+    "narrow": Tile(sizes=(16, 8), threads=(4, 2), vector=2, more="unroll = [2, 1]"),
+    "one thread": Tile(sizes=(32, 8), threads=(1, 1), more="unroll = [2, 4]"),
+    "several tiles": Tile(sizes=(16, 8), threads=(8, 4), vector=2, more="tiles_per_block = 3"),
 }
 """Block tiles whose threads compute several columns and rows at once."""
 STAGED = {
     "scalars": Tile(sizes=(16, 8), threads=(8, 4)),
     "vectors": Tile(sizes=(16, 8), threads=(4, 4), vector=4),
-    "one thread": Tile(sizes=(16, 8), threads=(1, 1), tiles_per_block=2),
-    "a tile ahead": Tile(sizes=(16, 4), threads=(4, 4), vector=4, tiles_per_block=3),
-    "two tiles": Tile(sizes=(16, 8), threads=(8, 4), tiles_per_block=2),
+    "one thread": Tile(sizes=(16, 8), threads=(1, 1), more="tiles_per_block = 2"),
+    "a tile ahead": Tile(sizes=(16, 4), threads=(4, 4), vector=4, more="tiles_per_block = 3"),
+    "two tiles": Tile(sizes=(16, 8), threads=(8, 4), more="tiles_per_block = 2"),
 }
 """Block tiles of inputs that are copied to shared memory first."""
 

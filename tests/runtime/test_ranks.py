@@ -85,7 +85,7 @@ def planes():
 
 
 def warps(depth):
-    tile = Tile("h200", shape="warp_tile", sizes=(0, 0, depth), threads=(32, 4, 1), vector=4, rows=4)
+    tile = Tile("h200", shape="warp_tile", sizes=(0, 0, depth), threads=(32, 4, 1), vector=4, more="rows = 4")
     return [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
 
 

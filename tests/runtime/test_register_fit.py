@@ -45,7 +45,9 @@ def schedules(module):
 
 def by_hand(blocks):
     """The standard passes with a tile by hand."""
-    tile = Tile(target="h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=4, rows=8, blocks=blocks)
+    tile = Tile(
+        target="h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=4, more="rows = 8", blocks=blocks
+    )
     return [tile if p.name == "tile" else p for p in standard_passes("h200")]
 
 

@@ -1,7 +1,7 @@
 // Two updates along the columns in one kernel: four blocks take strips of 16 columns one after the other. The first
 // update's results stay in the block's strip, where no initial value is put that it writes over unread.
 // RUN: pipeline-opt %s -p 'validate-occupancy{target=cpu},lower-groups' -t c | filecheck %s
-// RUN: sed 's/, blocks = 4//' %s | not pipeline-opt -p 'validate-occupancy{target=cpu}' 2>&1 | filecheck %s --check-prefix=NONE
+// RUN: sed 's/, workers = 4//' %s | not pipeline-opt -p 'validate-occupancy{target=cpu}' 2>&1 | filecheck %s --check-prefix=NONE
 // RUN: sed 's/#schedule.scan.*{/#schedule.in_order<threads = [4]> {/' %s | not pipeline-opt -p 'validate-occupancy{target=cpu}' 2>&1 | filecheck %s --check-prefix=ORDER
 // RUN: sed '/update "down"/s/n\]/none]/' %s | pipeline-opt -p 'validate-occupancy{target=cpu},lower-groups' -t c | filecheck %s --check-prefix=EMPTY
 
@@ -9,7 +9,7 @@
 // EMPTY:     for (idx strip_ =
 // EMPTY:     out_up_[
 
-// NONE: blocks needs several updates in the group
+// NONE: several updates in a group need workers, and one takes none; change workers
 // ORDER: in_order runs one update per kernel; give update 'down' a group of its own
 
 // CHECK:      float* __restrict__ strip0_, idx strip0_n1_) {
@@ -30,7 +30,7 @@ img.pipeline @filter {
   %n = img.extent 1 of %in : !img.func<2xf32>
   %one = arith.constant 1 : index
   %none = arith.constant 0 : index
-  %up = img.group "up" schedule #schedule.scan<threads = [1], width = 16, blocks = 4> {
+  %up = img.group "up" schedule #schedule.scan<threads = [1], width = 16, workers = 4> {
     %start = img.stage "start" (%x, %y) -> f32 {
       %v = img.read %in[%x, %y] : !img.func<2xf32>
       img.yield %v : f32

@@ -1,8 +1,8 @@
 // Zeros around a stage: behind the first barrier, border tiles take them from masks of columns and rows.
 
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=4 exchange=true},promote-memory,lower-groups,lower-warp-tiles' -t cuda | filecheck %s
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=4 exchange=true},promote-memory,lower-groups,lower-warp-tiles' --print-op-generic | mlir-opt --allow-unregistered-dialect -o /dev/null
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=4},promote-memory,lower-groups,lower-warp-tiles' -t cuda | filecheck %s --check-prefix=ALONE
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 more="rows = 4, exchange = 1"},promote-memory,lower-groups,lower-warp-tiles' -t cuda | filecheck %s
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 more="rows = 4, exchange = 1"},promote-memory,lower-groups,lower-warp-tiles' --print-op-generic | mlir-opt --allow-unregistered-dialect -o /dev/null
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 more="rows = 4"},promote-memory,lower-groups,lower-warp-tiles' -t cuda | filecheck %s --check-prefix=ALONE
 
 // ALONE-NOT: inside_
 

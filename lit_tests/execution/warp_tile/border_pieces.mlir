@@ -1,7 +1,7 @@
 // A lane's pieces of a row that lie outside of a constant exterior's box are read at the ends of the box, where
 // pieces lie as they do for the lanes: the buffer, which consumers asked for, may begin at any column.
 
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=2},promote-memory,lower-groups,lower-warp-tiles' -t cuda | filecheck %s
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 more="rows = 2"},promote-memory,lower-groups,lower-warp-tiles' -t cuda | filecheck %s
 
 // CHECK-LABEL: void pieces_sum_tile6(
 // CHECK:         if (border_) {

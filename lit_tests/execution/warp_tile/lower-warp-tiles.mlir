@@ -1,7 +1,7 @@
 // Warp tiles become registers, shuffles and shared rows; for a machine without warps, arrays and loops.
 
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=2 exchange=true},promote-memory,lower-groups,lower-warp-tiles' | filecheck %s --check-prefixes=BOTH,WARPS
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=2 exchange=true},promote-memory,lower-groups,lower-warp-tiles{warps=false}' | filecheck %s --check-prefixes=BOTH,ARRAYS
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 more="rows = 2, exchange = 1"},promote-memory,lower-groups,lower-warp-tiles' | filecheck %s --check-prefixes=BOTH,WARPS
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 more="rows = 2, exchange = 1"},promote-memory,lower-groups,lower-warp-tiles{warps=false}' | filecheck %s --check-prefixes=BOTH,ARRAYS
 
 // Rows computed in the first round and in the second pass through two buffers, so each round has one barrier.
 

@@ -1,7 +1,7 @@
 // Dimensions after x and y that are not small: a warp tile has one plane, and the grid has all.
 
-// RUN: pipeline-opt %s --split-input-file -p 'tile{shape=warp_tile sizes=0,0,1 threads=32,4,1 vector=4 rows=2 exchange=false},promote-memory' --verify-diagnostics | filecheck %s --check-prefix=PLANES
-// RUN: pipeline-opt %s --split-input-file -p 'tile{shape=warp_tile sizes=0,0,1 threads=32,4,1 vector=4 rows=2 exchange=false},promote-memory,lower-groups' --verify-diagnostics | filecheck %s
+// RUN: pipeline-opt %s --split-input-file -p 'tile{shape=warp_tile sizes=0,0,1 threads=32,4,1 vector=4 more="rows = 2, exchange = 0"},promote-memory' --verify-diagnostics | filecheck %s --check-prefix=PLANES
+// RUN: pipeline-opt %s --split-input-file -p 'tile{shape=warp_tile sizes=0,0,1 threads=32,4,1 vector=4 more="rows = 2, exchange = 0"},promote-memory,lower-groups' --verify-diagnostics | filecheck %s
 
 // PLANES:      schedule #schedule.warp_tile<tile = [120, 8, 1], threads = [32, 4, 1], vector = 4>
 

@@ -1,8 +1,8 @@
 // Rows of floats that do not start where vectors do: they are loaded in pairs, and what a lane's columns lack at one side
 // the lane beside it has loaded.
 
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=2},promote-memory,lower-groups' --split-input-file | filecheck %s --check-prefix=TILES
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=2},promote-memory,lower-groups,lower-warp-tiles' --split-input-file -t cuda | filecheck %s
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 more="rows = 2"},promote-memory,lower-groups' --split-input-file | filecheck %s --check-prefix=TILES
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 more="rows = 2"},promote-memory,lower-groups,lower-warp-tiles' --split-input-file -t cuda | filecheck %s
 
 // One column is needed at the right, so three of the last lane's are not. In border tiles rows are
 // loaded one by one: what lies beside them is of another place.

@@ -1,8 +1,8 @@
 // Rows of bytes that do not start where vectors do: they are loaded in words, out of which they are cut; what is stored
 // moves over the lanes.
 
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=8 rows=2},promote-memory,lower-groups,pack-subwords,lower-warp-tiles' -t cuda | filecheck %s
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=8 rows=2},promote-memory,lower-groups' | filecheck %s --check-prefix=TILES
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=8 more="rows = 2"},promote-memory,lower-groups,pack-subwords,lower-warp-tiles' -t cuda | filecheck %s
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=8 more="rows = 2"},promote-memory,lower-groups' | filecheck %s --check-prefix=TILES
 
 // Stores are of words, so three columns left of the tile are whole too.
 

@@ -1,9 +1,9 @@
 // Square roots of f32 that a lane takes of its columns are one vector op, whose slow path is one branch of the warp.
 // Where there are such branches, what is stored is stored under masks, outside of any branch of its own.
 
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=2 rows=2 exchange=false},promote-memory,lower-groups,lower-warp-tiles' | filecheck %s
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=2 rows=2 exchange=false},promote-memory,lower-groups,lower-warp-tiles{warps=false}' | filecheck %s --check-prefix=ARRAYS
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=2 rows=2 exchange=false},promote-memory,lower-groups,lower-warp-tiles' -t cuda | filecheck %s --check-prefix=CUDA
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=2 more="rows = 2, exchange = 0"},promote-memory,lower-groups,lower-warp-tiles' | filecheck %s
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=2 more="rows = 2, exchange = 0"},promote-memory,lower-groups,lower-warp-tiles{warps=false}' | filecheck %s --check-prefix=ARRAYS
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=2 more="rows = 2, exchange = 0"},promote-memory,lower-groups,lower-warp-tiles' -t cuda | filecheck %s --check-prefix=CUDA
 
 // CHECK:       func.func @p_length_tile1(
 // CHECK:       [[ROOTS:%[0-9]+]] = math.sqrt %{{[0-9]+}} {kernel.converged} : vector<2xf32>

@@ -1,7 +1,7 @@
 // Warp tiles as a level of IR: what each lane of each warp holds stands in the types.
 
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=2 exchange=false},promote-memory,lower-groups' | filecheck %s --check-prefix=RECOMPUTE
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=2 exchange=true},promote-memory,lower-groups' | filecheck %s --check-prefix=EXCHANGE
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 more="rows = 2, exchange = 0"},promote-memory,lower-groups' | filecheck %s --check-prefix=RECOMPUTE
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 more="rows = 2, exchange = 1"},promote-memory,lower-groups' | filecheck %s --check-prefix=EXCHANGE
 
 // A warp loads and computes the rows above and below its own, too; only columns come from neighbours.
 
