@@ -57,6 +57,7 @@ UNIVERSE = Universe(
         "compare-selects": _pass("compare_selects", "CompareSelects"),
         "convert-once": _pass("convert_once", "ConvertOnce"),
         "copy-updated": _pass("copy_updated", "CopyUpdated"),
+        "drop-clamps": _pass("drop_clamps", "DropClamps"),
         "drop-requirements": _pass("drop_requirements", "DropRequirements"),
         "drop-unused-values": _pass("drop_unused_values", "DropUnusedValues"),
         "drop-zero-terms": _pass("drop_zero_terms", "DropZeroTerms"),

@@ -159,6 +159,18 @@ _WRITTEN_MEANWHILE = Helper(
 )
 
 
+def _nan_propagating(name: str) -> Helper:
+    """Return minimum or maximum of f32, NaN if an operand is: one instruction from sm_80 on."""
+    return Helper(
+        f"float {name}imum_f32(float a, float b) {{\n"
+        "  #if __CUDA_ARCH__ >= 800\n"
+        f'  float m;\n  asm("{name}.NaN.f32 %0, %1, %2;" : "=f"(m) : "f"(a), "f"(b));\n  return m;\n'
+        "  #else\n"
+        f"  return a != a ? a : b != b ? b : f{name}f(a, b);\n"
+        "  #endif\n}"
+    )
+
+
 def _prefetch(level: str) -> Helper:
     instruction = f'asm volatile("prefetch.global.{level} [%0];" :: "l"(p));'
     return Helper(f"void prefetch_{level.lower()}(const void* p) {{ {instruction} }}")
@@ -194,12 +206,10 @@ _LIBRARY: dict[str, Helper] = {
     "maxnum_f64": alias("fmax"),
     # minimum and maximum call these by their aliases.
     **{
-        name: Helper(
-            helper.text.replace(f"{name[:3]}num_f32", f"f{name[:3]}f").replace(f"{name[:3]}num_f64", f"f{name[:3]}")
-        )
-        for name, helper in COMMON.items()
-        if name[3:].startswith("imum_")
+        f"{name}imum_f64": Helper(COMMON[f"{name}imum_f64"].text.replace(f"{name}num_f64", f"f{name}"))
+        for name in ("min", "max")
     },
+    **{f"{name}imum_f32": _nan_propagating(name) for name in ("min", "max")},
     "bitcast_f32_u32": alias("__float_as_uint"),
     "bitcast_u32_f32": alias("__uint_as_float"),
     "bitcast_f64_u64": Helper(
