@@ -23,6 +23,7 @@ from tilefuse.passes.copy_updated import CopyUpdated
 from tilefuse.passes.drop_clamps import DropClamps
 from tilefuse.passes.drop_unused_values import DropUnusedValues
 from tilefuse.passes.drop_zero_terms import DropZeroTerms
+from tilefuse.passes.fold_constants import FoldConstants
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.group_updates import GroupUpdates
 from tilefuse.passes.inline_columns import InlineColumns
@@ -109,6 +110,7 @@ def standard_passes(
         *([SeparateSteps(), SpecializeStages()] if machine(target).is_gpu else []),
         SeparateKernels(float=fast_math),  # first: it leaves less for the others
         CanonicalizeStages(),
+        FoldConstants(),
         *([DropClamps()] if machine(target).is_gpu else []),
         DropUnusedValues(),
         RaiseClamps(),

@@ -65,6 +65,7 @@ UNIVERSE = Universe(
         "expand-division": _pass("expand_division", "ExpandDivision"),
         "expand-shifts": _pass("expand_shifts", "ExpandShifts"),
         "fit-registers": _of_runtime("cuda.register_fit", "FitRegisters"),
+        "fold-constants": _pass("fold_constants", "FoldConstants"),
         "fold-grids": _pass("fold_grids", "FoldGrids"),
         "group-stages": _pass("group_stages", "GroupStages"),
         "group-updates": _pass("group_updates", "GroupUpdates"),
