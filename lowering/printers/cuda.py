@@ -58,7 +58,7 @@ def _to_int() -> dict[str, Helper]:
             )
             for width in (8, 16):
                 if plain:
-                    found[f"f32_to_{sign}{width}"] = _f32_to(types[width], sign, width)
+                    found[f"f32_to_{sign}{width}"] = f32_to(types[width], sign, width)
                     continue
                 low, high = (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if sign == "s" else (0, 2**width - 1)
                 inner = f"min(max({word}(a), {low}), {high})" if low else f"min({word}(a), {high}u)"
@@ -68,7 +68,7 @@ def _to_int() -> dict[str, Helper]:
     return found
 
 
-def _f32_to(ctype: str, sign: str, width: int) -> Helper:
+def f32_to(ctype: str, sign: str, width: int) -> Helper:
     """Convert f32 to a narrow integer by one instruction, which saturates."""
     register, r = ("int", "r") if width == 8 else ("short", "h")
     return Helper(
@@ -159,7 +159,7 @@ _QUOTIENT = quotients("f32", "float", [""])
 
 # `__fsqrt_rn` asks number by number whether its short path is right, and branches. Without branches the roots of a
 # thread's points overlap: what is small is multiplied by 2^64 first (see `roots`).
-_ROOT = Helper(
+ROOT = Helper(
     "float sqrt_f32(float a) {\n"
     "  const bool small = a < 0x1p-64f;\n"
     "  const float b = small ? __fmul_rn(a, 0x1p64f) : a;\n"
@@ -185,7 +185,7 @@ _WRITTEN_MEANWHILE = Helper(
 )
 
 
-def _nan_propagating(name: str) -> Helper:
+def nan_propagating(name: str) -> Helper:
     """Return minimum or maximum of f32, NaN if an operand is: one instruction from sm_80 on."""
     return Helper(
         f"float {name}imum_f32(float a, float b) {{\n"
@@ -226,7 +226,7 @@ _LIBRARY: dict[str, Helper] = {
         for kind in ("add", "sub", "mul")
         for short, letter in (("f32", "f"), ("f64", "d"))
     },
-    "sqrt_f32": _ROOT,
+    "sqrt_f32": ROOT,
     "minnum_f32": alias("fminf"),
     "maxnum_f32": alias("fmaxf"),
     "minnum_f64": alias("fmin"),
@@ -236,7 +236,7 @@ _LIBRARY: dict[str, Helper] = {
         f"{name}imum_f64": Helper(COMMON[f"{name}imum_f64"].text.replace(f"{name}num_f64", f"f{name}"))
         for name in ("min", "max")
     },
-    **{f"{name}imum_f32": _nan_propagating(name) for name in ("min", "max")},
+    **{f"{name}imum_f32": nan_propagating(name) for name in ("min", "max")},
     "bitcast_f32_u32": alias("__float_as_uint"),
     "bitcast_u32_f32": alias("__uint_as_float"),
     "bitcast_f64_u64": Helper(
