@@ -111,5 +111,7 @@ class CanonicalizeStages(ModulePass):
     name = "canonicalize-stages"
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
-        pattern = GreedyRewritePatternApplier([_LatticeIdentities(), _Cancellation(), _WithinRange()], ctx=ctx, folding_enabled=True)
+        pattern = GreedyRewritePatternApplier(
+            [_LatticeIdentities(), _Cancellation(), _WithinRange()], ctx=ctx, folding_enabled=True
+        )
         PatternRewriteWalker(pattern, post_walk_func=region_dce).rewrite_module(op)

@@ -23,7 +23,6 @@ from tilefuse.passes.copy_updated import CopyUpdated
 from tilefuse.passes.drop_clamps import DropClamps
 from tilefuse.passes.drop_unused_values import DropUnusedValues
 from tilefuse.passes.drop_zero_terms import DropZeroTerms
-from tilefuse.passes.fold_constants import FoldConstants
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.group_updates import GroupUpdates
 from tilefuse.passes.inline_columns import InlineColumns
@@ -31,6 +30,7 @@ from tilefuse.passes.inline_stages import InlineStages
 from tilefuse.passes.inline_windows import InlineWindows
 from tilefuse.passes.merge_sums import MergeSums
 from tilefuse.passes.promote_memory import PromoteMemory
+from tilefuse.passes.propagate_constants import PropagateConstants
 from tilefuse.passes.raise_clamps import RaiseClamps
 from tilefuse.passes.raise_exteriors import RaiseExteriors
 from tilefuse.passes.repeat_edges import RepeatEdges
@@ -110,7 +110,7 @@ def standard_passes(
         *([SeparateSteps(), SpecializeStages()] if machine(target).is_gpu else []),
         SeparateKernels(float=fast_math),  # first: it leaves less for the others
         CanonicalizeStages(),
-        FoldConstants(),
+        PropagateConstants(),
         *([DropClamps()] if machine(target).is_gpu else []),
         DropUnusedValues(),
         RaiseClamps(),

@@ -278,7 +278,10 @@ class _Estimates:
         # free
         per_core = -(-blocks // machine.cores)
         single_wave = machine.kernels_overlap and per_core <= resident <= MOST_ROOM * per_core
-        if single_wave and _blocks_with_registers(_registers_left(per_core, warps, machine), warps, machine) == per_core:
+        if (
+            single_wave
+            and _blocks_with_registers(_registers_left(per_core, warps, machine), warps, machine) == per_core
+        ):
             return per_core, per_core, True
         return fit, resident, False
 

@@ -15,7 +15,9 @@ WARPS = (2, 4, 8)
 def test_search_and_hardware_agree_on_blocks(target, warps):
     for registers in range(32, 256, 8):
         found = _blocks_with_registers(registers, warps, machine(target))
-        assert min(found, gpu(target).max_blocks_per_sm) == occupancy(gpu(target), 32 * warps, registers, 0).blocks_per_sm
+        assert (
+            min(found, gpu(target).max_blocks_per_sm) == occupancy(gpu(target), 32 * warps, registers, 0).blocks_per_sm
+        )
 
 
 @pytest.mark.parametrize("warps", WARPS)

@@ -1,4 +1,4 @@
-"""CUDA's conversions of f32 to narrow integers, and minimum and maximum, against plain comparisons, for all 2^32 numbers."""
+"""CUDA's conversions of f32 to narrow integers, minimum and maximum, against comparisons, for all 2^32 numbers."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,8 @@ def differences():
     lines = [f"static __device__ __forceinline__ {f32_to(t, name[0], int(name[1:])).text}" for name, t in TYPES.items()]
     lines += [f"static __device__ __forceinline__ {nan_propagating(name).text}" for name in ("min", "max")]
     checks = [
-        f"if (f32_to_{name}(a) != (a != a ? 0 : min(max(__float2int_rz(a), {low}), {high}))) atomicAdd(count + {n}, 1ull);"
+        f"if (f32_to_{name}(a) != (a != a ? 0 : min(max(__float2int_rz(a), {low}), {high})))"
+        f"  atomicAdd(count + {n}, 1ull);"
         for n, (name, (low, high)) in enumerate(ENDS.items())
     ]
     for n, (name, better) in enumerate((("min", "<"), ("max", ">")), len(ENDS)):

@@ -1,4 +1,4 @@
-"""CUDA's roots of f32 and of its vectors against `__fsqrt_rn`, for all 2^32 numbers, with the options of the runtime."""
+"""CUDA's roots of f32, and of vectors, against `__fsqrt_rn`, for all 2^32 numbers, with the options of the runtime."""
 
 import numpy as np
 import pytest

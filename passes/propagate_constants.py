@@ -1,10 +1,10 @@
-"""`fold-constants`: compute operations on constants, and replace reads of functions that are the same constant everywhere.
+"""`propagate-constants`: compute operations on constants, and replace reads of functions that are constant everywhere.
 
     %f = img.stage "f" (%x) -> si8 { %c = arith.subi 0, 2; img.yield %c : i8 }
     ... %v = img.read %f[%x - 1] ...        =>        %v = arith.constant -2 : i8
 
-Such a function would be stored, and its readers would wait for it. A boundary of a constant function is that constant, unless
-its exterior is another one. Functions that nothing reads any more are left to `drop-unused-values`.
+Such a function would be stored, and its readers would wait for it. A boundary of a constant function is that constant,
+unless its exterior is another one. Functions that nothing reads any more are left to `drop-unused-values`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import Attribute, ModuleOp
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -23,10 +23,10 @@ from tilefuse.passes.constants import fold, has_foldable
 
 
 @dataclass(frozen=True)
-class FoldConstants(ModulePass):
+class PropagateConstants(ModulePass):
     """Compute operations on constants, and replace reads of constant functions."""
 
-    name = "fold-constants"
+    name = "propagate-constants"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for pipeline in op.body.block.ops:
@@ -36,7 +36,7 @@ class FoldConstants(ModulePass):
 
 def _fold_in(pipeline: PipelineOp) -> None:
     """Fold the stages of a pipeline in program order: what reads a constant may be one."""
-    known: dict[SSAValue, Attribute] = {}
+    known: dict[SSAValue, IntegerAttr | FloatAttr] = {}
     for op in pipeline.body.block.ops:
         if isinstance(op, BoundaryOp):
             value = known.get(op.source)
@@ -52,6 +52,7 @@ def _fold_in(pipeline: PipelineOp) -> None:
                     known[func] = value
 
 
-def _constant(value: SSAValue) -> Attribute | None:
+def _constant(value: SSAValue) -> IntegerAttr | FloatAttr | None:
     """Return the attribute of a constant; None for any other value."""
-    return value.owner.value if isinstance(value.owner, arith.ConstantOp) else None
+    found = value.owner.value if isinstance(value.owner, arith.ConstantOp) else None
+    return found if isinstance(found, IntegerAttr | FloatAttr) else None

@@ -1,4 +1,4 @@
-// RUN: pipeline-opt %s --split-input-file -p fold-constants | filecheck %s
+// RUN: pipeline-opt %s --split-input-file -p propagate-constants | filecheck %s
 
 // A function that is one constant everywhere is that in its readers, behind boundaries too; what reads only such is one itself.
 
