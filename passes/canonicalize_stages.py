@@ -95,7 +95,7 @@ _OF_ITSELF_ZERO = (arith.SubiOp, arith.XOrIOp, arith.RemSIOp, arith.RemUIOp, Mod
 
 
 class _Cancellation(RewritePattern):
-    """Replaces `x op x` of integers by 0, where that is its value for all x."""
+    """Replaces `x op x` of integers by 0 for operations that give 0 for any x."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, _OF_ITSELF_ZERO) or not isinstance(type := op.results[0].type, IntegerType):

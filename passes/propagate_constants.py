@@ -35,7 +35,7 @@ class PropagateConstants(ModulePass):
 
 
 def _fold_in(pipeline: PipelineOp) -> None:
-    """Fold the stages of a pipeline in program order: what reads a constant may be one."""
+    """Fold the stages of a pipeline in program order: readers of constant functions may be constant too."""
     known: dict[SSAValue, IntegerAttr | FloatAttr] = {}
     for op in pipeline.body.block.ops:
         if isinstance(op, BoundaryOp):
