@@ -205,7 +205,7 @@ def _blocks_with_registers(registers: int, warps: int, machine: Machine) -> int:
 
 
 def _registers_left(blocks: int, warps: int, machine: Machine) -> int:
-    """Return the registers of a thread that so many blocks leave, as the fullest partition has them."""
+    """Return the registers per thread at the limit of `blocks` resident blocks, in the fullest partition."""
     of_partition = -(-blocks * warps // PARTITIONS)
     return min(255, machine.registers_per_core // PARTITIONS // (of_partition * LANES)) // 8 * 8
 
