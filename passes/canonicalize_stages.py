@@ -3,6 +3,7 @@ integers.
 
 %r = arith.ori %x, %ones : i8       =>  %ones
 %r = arith.minui %x, %ones : i8     =>  %x
+%r = img.mod %x, %x : i8            =>  0
 %a = arith.constant 3.0e+38 : f32
 %r = arith.addf %a, %a : f32        // infinity: stays as it is, for xDSL's fold of it raises OverflowError
 """
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
@@ -26,6 +27,8 @@ from xdsl.pattern_rewriter import (
 from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_operand
 from xdsl.transforms.canonicalize import CanonicalizationRewritePattern
 from xdsl.transforms.dead_code_elimination import region_dce
+
+from tilefuse.dialects.img.ops.division import ModOp
 
 
 class _WithinRange(CanonicalizationRewritePattern):
@@ -87,6 +90,20 @@ class _LatticeIdentities(RewritePattern):
                 return
 
 
+_OF_ITSELF_ZERO = (arith.SubiOp, arith.XOrIOp, arith.RemSIOp, arith.RemUIOp, ModOp)
+"""Operations of which `x op x` is 0; of remainders by 0, too, or undefined."""
+
+
+class _Cancellation(RewritePattern):
+    """Replaces `x op x` of integers by 0 for operations that give 0 for any x."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, _OF_ITSELF_ZERO) or not isinstance(type := op.results[0].type, IntegerType):
+            return
+        if op.operands[0] is op.operands[1]:
+            rewriter.replace(op, arith.ConstantOp(IntegerAttr(0, type)))
+
+
 @dataclass(frozen=True)
 class CanonicalizeStages(ModulePass):
     """Apply all canonicalization patterns and identities of integers, but leave floats that overflow to run time."""
@@ -94,5 +111,7 @@ class CanonicalizeStages(ModulePass):
     name = "canonicalize-stages"
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
-        pattern = GreedyRewritePatternApplier([_LatticeIdentities(), _WithinRange()], ctx=ctx, folding_enabled=True)
+        pattern = GreedyRewritePatternApplier(
+            [_LatticeIdentities(), _Cancellation(), _WithinRange()], ctx=ctx, folding_enabled=True
+        )
         PatternRewriteWalker(pattern, post_walk_func=region_dce).rewrite_module(op)

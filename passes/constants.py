@@ -31,6 +31,14 @@ def fold(definition: Definition) -> None:
             op.erase()
 
 
+def has_foldable(definition: Definition) -> bool:
+    """Whether a body has operations on constants alone."""
+    return any(
+        op.operands and _is_arithmetic(op) and all(isinstance(v.owner, arith.ConstantOp) for v in op.operands)
+        for op in definition.body.block.ops
+    )
+
+
 def _is_arithmetic(op: Operation) -> bool:
     return op.dialect_name() in ("arith", "math")
 

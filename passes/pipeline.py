@@ -20,6 +20,7 @@ from tilefuse.passes.canonicalize_stages import CanonicalizeStages
 from tilefuse.passes.compute_in_steps import ComputeInSteps
 from tilefuse.passes.convert_once import ConvertOnce
 from tilefuse.passes.copy_updated import CopyUpdated
+from tilefuse.passes.drop_clamps import DropClamps
 from tilefuse.passes.drop_unused_values import DropUnusedValues
 from tilefuse.passes.drop_zero_terms import DropZeroTerms
 from tilefuse.passes.group_stages import GroupStages
@@ -31,6 +32,7 @@ from tilefuse.passes.merge_sums import MergeSums
 from tilefuse.passes.pad_edges import PadEdges
 from tilefuse.passes.plain_extrema import PlainExtrema
 from tilefuse.passes.promote_memory import PromoteMemory
+from tilefuse.passes.propagate_constants import PropagateConstants
 from tilefuse.passes.raise_clamps import RaiseClamps
 from tilefuse.passes.raise_exteriors import RaiseExteriors
 from tilefuse.passes.repeat_edges import RepeatEdges
@@ -110,6 +112,8 @@ def standard_passes(
         *([SeparateSteps(), SpecializeStages()] if machine(target).is_gpu else []),
         SeparateKernels(float=fast_math),  # first: it leaves less for the others
         CanonicalizeStages(),
+        PropagateConstants(),
+        *([DropClamps()] if machine(target).is_gpu else []),
         DropUnusedValues(),
         RaiseClamps(),
         RaiseExteriors(keep_rows=is_cpu(target)),

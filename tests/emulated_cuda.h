@@ -225,6 +225,10 @@ template <class To, class From> static To rounded_to_zero(From a, To low, To hig
   if (a <= (From)low) return low;
   return a >= (From)high ? high : (To)a;
 }
+static int least_of_s(int bits) { return -(1 << (bits - 1)); }
+static int least_of_u(int) { return 0; }
+static int greatest_of_s(int bits) { return (1 << (bits - 1)) - 1; }
+static int greatest_of_u(int bits) { return (1 << bits) - 1; }
 static int __float2int_rz(float a) { return rounded_to_zero<int>(a, INT_MIN, INT_MAX); }
 static unsigned __float2uint_rz(float a) { return rounded_to_zero<unsigned>(a, 0, UINT_MAX); }
 static long long __float2ll_rz(float a) { return rounded_to_zero<long long>(a, LLONG_MIN, LLONG_MAX); }

@@ -53,6 +53,8 @@ QUICK_EXCHANGE_PITCHES, DEEP_EXCHANGE_PITCHES = (8, 6, 4), (16, 12, 8)
 DEEP_HALO = 8
 """Rows of a block, at its top and bottom, from which a halo is not small. Of less, stages are not warp-tiled plane by
 plane: block tiles are as fast there, and hold what planes have in common in caches."""
+PARTITIONS = 4
+"""Parts of a multiprocessor, which share its warps out among them, each with registers of its own."""
 MOST_ROOM = 1.5
 """Room for so many times the blocks of a multiprocessor is what a compiler may fill with registers."""
 REGISTER_LIMIT = 190
@@ -198,10 +200,16 @@ def _underestimate(found: Sequence[WarpCandidate | None], needs: Mapping[Kind, i
     return max([1.0, *(needs.get(c.kind, 0) / c.registers for c in found if c is not None)])
 
 
-def _blocks_with_registers_for(blocks: int, threads: int, machine: Machine) -> int:
-    """Return the resident blocks per multiprocessor at the register limit of `blocks`."""
-    registers = min(255, machine.registers_per_core // (blocks * threads)) // 8 * 8
-    return min(machine.max_threads_per_core // threads, machine.registers_per_core // (registers * threads))
+def _blocks_with_registers(registers: int, warps: int, machine: Machine) -> int:
+    """Return the blocks that a multiprocessor has registers and threads for: each partition of it has its own."""
+    of_partition = machine.registers_per_core // PARTITIONS // (registers * LANES)
+    return min(machine.max_threads_per_core // LANES, PARTITIONS * of_partition) // warps
+
+
+def _registers_left(blocks: int, warps: int, machine: Machine) -> int:
+    """Return the registers per thread at the limit of `blocks` resident blocks, in the fullest partition."""
+    of_partition = -(-blocks * warps // PARTITIONS)
+    return min(255, machine.registers_per_core // PARTITIONS // (of_partition * LANES)) // 8 * 8
 
 
 @dataclass(frozen=True)
@@ -247,7 +255,7 @@ class _Estimates:
         tile, threads = (layout.width, layout.height, *self.deep), (LANES, warps, *([1] * (len(box) - 2)))
         saved = saved_by_prefetch(features, time, machine) if self.prefetches else 0.0
         prefetch_rows = -(-resident * machine.cores // columns) if saved else 0
-        left = machine.registers_per_core // (fit * LANES * warps) // 8 * 8
+        left = _registers_left(fit, warps, machine)
         slow = code >= SLOW_TO_COMPILE and not counts.packed and not prefetch_rows
         bounded = slow and registers >= SCARCE_REGISTERS * left
         return WarpCandidate(
@@ -260,11 +268,11 @@ class _Estimates:
 
         None where not even one fits.
         """
-        machine, threads = self.machine, LANES * warps
+        machine = self.machine
         given = max(int(machine.calibration.least_registers), math.ceil(registers / 8) * 8)
         if given > self.most_registers or shared > machine.fast_bytes:
             return None
-        fit = min(machine.max_threads_per_core // threads, machine.registers_per_core // (given * threads))
+        fit = _blocks_with_registers(given, warps, machine)
         if fit == 0:
             return None
         resident = min(fit, max(1, machine.fast_bytes_per_core // shared)) if shared else fit
@@ -272,7 +280,10 @@ class _Estimates:
         # free
         per_core = -(-blocks // machine.cores)
         single_wave = machine.kernels_overlap and per_core <= resident <= MOST_ROOM * per_core
-        if single_wave and _blocks_with_registers_for(per_core, threads, machine) == per_core:
+        if (
+            single_wave
+            and _blocks_with_registers(_registers_left(per_core, warps, machine), warps, machine) == per_core
+        ):
             return per_core, per_core, True
         return fit, resident, False
 

@@ -220,7 +220,7 @@ class WarpTileBody:
             # shifted stores find out for themselves, row by row
             aligned = None if shifted else self._aligned(self.group.funcs[n])
             # nor can they tell beforehand which lanes' columns lie in the picture
-            uniform = None if shifted else self.flags.vectors_uniform
+            uniform = None if shifted else self.flags.stores_uniform
             border = BorderStore(self.tile.border, uniform, self.flags.x_edge_only if shifted else None, first)
             e.effect(
                 StoreOp(results[i], buffer.memref, self._origin(buffer, footprint), (columns, rows), border, aligned)

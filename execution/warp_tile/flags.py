@@ -14,6 +14,8 @@ class TileFlags:
 
     vectors_uniform: SSAValue | None = None
     """Whether, in a border tile, each lane's vector of a row lies inside its box, or outside, with all its columns."""
+    stores_uniform: SSAValue | None = None
+    """Whether that holds for the vectors that are stored, whatever those that are loaded do."""
     x_edge_only: SSAValue | None = None
     """Whether such a tile is cut off along x only: none of its rows is moved, or the first or last of a buffer."""
     aligned: Mapping[SSAValue, SSAValue] = field(default_factory=dict)

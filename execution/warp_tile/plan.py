@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from xdsl.dialects import arith, memref
@@ -13,7 +13,7 @@ from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.dialects.img.attrs import BoundaryKind
-from tilefuse.dialects.img.ops import SINGLE_WAVE, GroupOp
+from tilefuse.dialects.img.ops import MOSTLY_BORDER, SINGLE_WAVE, GroupOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.dialects.warp.memory import is_one_access
 from tilefuse.execution.plan import KernelPlan, TileFunction, TilesOfBlock, argument_hint
@@ -29,6 +29,16 @@ from tilefuse.lowering.reads import TileContext, all_of, locate
 from tilefuse.lowering.rows import fit_between, row_of
 
 _CLAMPING = (BoundaryKind.RepeatEdge, BoundaryKind.ConstantExterior)
+
+
+@dataclass(frozen=True)
+class _Vectors:
+    """Conditions under which each lane's row of a function is one vector."""
+
+    all: SSAValue | None = None
+    """In all functions; None if never."""
+    stored: SSAValue | None = None
+    """In those that are stored, where the tile body has a flag for that."""
 
 
 class WarpPlan(KernelPlan):
@@ -47,7 +57,10 @@ class WarpPlan(KernelPlan):
         # a wave stays one only if none of the versions takes more registers
         self.register_bounded = self.x_edge_version
         each = [f"{argument_hint(value)}_aligned" for value in self.checked] if self.one_by_one else []
-        self.flags = ["vectors_uniform", *["x_edge_only"] * self.x_edge_version, *each]
+        self.stores_apart = self._has_flag_of_stores()
+        self.flags = [
+            "vectors_uniform", *["stores_uniform"] * self.stores_apart, *["x_edge_only"] * self.x_edge_version, *each
+        ]  # fmt: skip
         self.prefetch_rows = 0
         if any(is_prefetchable(model.nodes[model.node_of[base]]) for base, *_ in self.reads):
             self.prefetch_rows = WarpSchedule.expect(group.schedule).prefetch_rows
@@ -59,9 +72,11 @@ class WarpPlan(KernelPlan):
     def _flags(self, tile: TileContext) -> TileFlags:
         """Return the flags of the tile body."""
         uniform, *rest = tile.flags
+        stores = rest.pop(0) if self.stores_apart else uniform
         x_edge_only = rest.pop(0) if self.x_edge_version else None
-        aligned = rest if self.one_by_one else [uniform] * len(self.checked)
-        return TileFlags(uniform, x_edge_only, dict(zip(self.checked, aligned, strict=True)), self.moves_in)
+        funcs = self.group.funcs
+        aligned = rest if self.one_by_one else [stores if value in funcs else uniform for value in self.checked]
+        return TileFlags(uniform, stores, x_edge_only, dict(zip(self.checked, aligned, strict=True)), self.moves_in)
 
     def functions(self) -> Sequence[TileFunction]:
         return [TileFunction("prefetch", self._prefetch, has_versions=False)] if self.prefetch_rows else []
@@ -115,12 +130,21 @@ class WarpPlan(KernelPlan):
         uniform = [isinstance(s, SSAValue) and may_be_uniform(s, h, at.vector) for (_, s), h in at.sources.items()]
         return all(uniform) and any(map(at.in_pieces, at.sources.values()))
 
+    def _has_flag_of_stores(self) -> bool:
+        """Whether vectors may be stored where loads are not uniform: worth more code where most tiles are such."""
+        moved = self.one_by_one or self.x_edge_version or self.moves_in
+        if moved or MOSTLY_BORDER not in self.group.attributes or not self.layout.sources:
+            return False
+        return any(value in self.group.funcs for value in self.checked)
+
     def emit_versions(
         self, versions: Versions, interior: SSAValue, tile: TileContext, outputs: Sequence[KernelBuffer]
     ) -> None:
         e, origin = versions.e, tile.origin
         starts = self._aligned(e, tile.buffers | dict(zip(self.group.funcs, outputs, strict=True)), origin)
-        each, aligned = (starts, None) if self.one_by_one else ([], all_of(e, starts))
+        stored = [start for value, start in zip(self.checked, starts, strict=True) if value in self.group.funcs]
+        aligned = _Vectors(None if self.one_by_one else all_of(e, starts), all_of(e, stored * self.stores_apart))
+        each = starts if self.one_by_one else []
         e.choose(
             interior,
             lambda: self._either(versions, versions.no, aligned, each, origin),
@@ -128,29 +152,29 @@ class WarpPlan(KernelPlan):
         )
 
     def _flags_of(
-        self, versions: Versions, uniform: SSAValue, each: Sequence[SSAValue], *, x_edge_only: bool = False
+        self, versions: Versions, uniform: _Vectors, each: Sequence[SSAValue], *, x_edge_only: bool = False
     ) -> list[SSAValue]:
         """Return the flags of a version. `each`: row alignment by function, if the body distinguishes functions."""
         x_edge = [versions.yes if x_edge_only else versions.no] * self.x_edge_version
-        return [uniform, *x_edge, *each]
+        return [uniform.all or versions.no, *[uniform.stored or versions.no] * self.stores_apart, *x_edge, *each]
 
     def _either(
-        self, versions: Versions, border: SSAValue, uniform: SSAValue | None, each: Sequence[SSAValue],
-        origin: Sequence[Num],
+        self, versions: Versions, border: SSAValue, uniform: _Vectors, each: Sequence[SSAValue], origin: Sequence[Num],
     ) -> None:  # fmt: skip
-        """Emit the versions with and without uniform vectors; None where vectors are never uniform."""
-        if uniform is None:
-            versions.call(border, self._flags_of(versions, versions.no, each), origin)
+        """Emit the versions with and without uniform vectors, where they may be uniform."""
+        slow = _Vectors(None, uniform.stored)
+        if uniform.all is None:
+            versions.call(border, self._flags_of(versions, slow, each), origin)
             return
         no_cse = border is versions.yes
         choices = (
-            partial(versions.call, border, self._flags_of(versions, flag, each), origin, no_cse=no_cse)
-            for flag in (versions.yes, versions.no)
+            partial(versions.call, border, self._flags_of(versions, flags, each), origin, no_cse=no_cse)
+            for flags in (_Vectors(versions.yes, versions.yes), slow)
         )
-        versions.e.choose(uniform, *choices)
+        versions.e.choose(uniform.all, *choices)
 
     def _at_border(
-        self, versions: Versions, aligned: SSAValue | None, each: Sequence[SSAValue], tile: TileContext,
+        self, versions: Versions, aligned: _Vectors, each: Sequence[SSAValue], tile: TileContext,
         outputs: Sequence[KernelBuffer],
     ) -> None:  # fmt: skip
         """Emit the versions of a border tile."""
@@ -159,14 +183,13 @@ class WarpPlan(KernelPlan):
             # what both have is the other one's
             moved[0] = e.min(moved[0], versions.last(0))
         tile = replace(tile, origin=moved)
-        uniform = self._vectors_uniform(e, tile, outputs)
-        uniform = None if uniform is None else e.both(aligned, uniform)
+        uniform = self._vectors_uniform(e, tile, outputs, aligned)
         if not self.x_edge_version:
             self._either(versions, versions.yes, uniform, each, moved)
             return
-        x_edge_only = e.both(uniform, self._at_x_edges(e, tile, outputs))
+        x_edge_only = e.both(uniform.all, self._at_x_edges(e, tile, outputs))
         assert x_edge_only is not None
-        flags = self._flags_of(versions, versions.yes, each, x_edge_only=True)
+        flags = self._flags_of(versions, _Vectors(versions.yes, versions.yes), each, x_edge_only=True)
         alone = partial(versions.call, versions.yes, flags, moved, no_cse=True)
         e.choose(x_edge_only, alone, lambda: self._either(versions, versions.yes, uniform, each, moved))
 
@@ -188,14 +211,25 @@ class WarpPlan(KernelPlan):
             result.append(e.compare("eq", rest, 0))
         return result
 
-    def _vectors_uniform(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue | None:
-        """Emit whether no lane's columns straddle an edge, in all inputs and results of a border tile.
+    def _vectors_uniform(
+        self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer], aligned: _Vectors
+    ) -> _Vectors:
+        """Emit whether no lane's columns straddle an edge, in a border tile whose rows are `aligned`.
 
-        None where that is never so.
+        In all inputs and results, and in results alone.
         """
+        if self.layout.vector & (self.layout.vector - 1):
+            return _Vectors()
+        loads, stores = self._loads_uniform(e, tile), self._stores_uniform(e, tile, outputs)
+        both = e.both(loads, stores)
+        return _Vectors(
+            e.both(aligned.all, e.true() if both is None else both),
+            e.both(aligned.stored, stores) if self.stores_apart else None,
+        )
+
+    def _loads_uniform(self, e: Emitter, tile: TileContext) -> SSAValue | None:
+        """Emit whether no lane's columns straddle an edge of an input; None if they never do."""
         at = self.layout
-        if at.vector & (at.vector - 1):
-            return None
         x = e.add(tile.origin[0], -at.dead_left * at.vector)
         result: SSAValue | None = None
         for (_, source), footprint in at.sources.items():
@@ -213,13 +247,19 @@ class WarpPlan(KernelPlan):
                 e.effect(metadata)
                 for stride in list(metadata.strides)[:-1]:
                     result = e.both(result, e.compare("sge", stride, footprint.piece))
+        return result
+
+    def _stores_uniform(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue | None:
+        """Emit whether no lane's columns straddle an edge of a result; None if they never do."""
+        at = self.layout
+        result: SSAValue | None = None
         for s in self.stored:
             if at.left_spill and at.stages[self.model.node_of[s.stage.funcs[0]]].shifted:
                 continue
             for _, n in s.results:
                 offset, extent = e.sub(tile.origin[0], outputs[n].mins[0]), outputs[n].extent(0, e)
                 result = e.both(result, fit_between(e, offset, extent, at.vector, at.width // at.vector))
-        return e.true() if result is None else result
+        return result
 
     def _at_x_edges(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue | None:
         """Emit whether a border tile of uniform vectors is cut off along x only (`TileFlags.x_edge_only`)."""

@@ -118,7 +118,7 @@ img.pipeline @signs {
     %p = arith.cmpi ult, %u, %sign : i8
     %q = arith.maxsi %p, %true : i1
     %t = arith.minsi %p, %false : i1
-    %o = arith.xori %q, %t : i1
+    %o = arith.addi %q, %t : i1
     %a = arith.minsi %u, %ones : i8
     %b = arith.ori %a, %sign : i8
     %c = arith.select %o, %b, %a : i8
@@ -129,6 +129,28 @@ img.pipeline @signs {
 
 // CHECK-LABEL: img.pipeline @signs
 // CHECK:       %p = arith.cmpi ult
-// CHECK-NEXT:  %o = arith.xori %p, %p : i1
+// CHECK-NEXT:  %o = arith.addi %p, %p : i1
 // CHECK-NEXT:  %a = arith.minsi %u, %ones : i8
 // CHECK-NEXT:  %b = arith.ori %a, %sign : i8
+
+// -----
+
+// What is its own difference, and its own remainder: of 0 Halide's is 0, too.
+
+img.pipeline @of_itself {
+  %i = img.input "i" : !img.func<1xsi16>
+  %r:3 = img.stage "r" (%x) -> (si16, si16, si16) {
+    %v = img.read %i[%x] : !img.func<1xsi16>
+    %d = arith.subi %v, %v : i16
+    %m = img.mod signed %v, %v : i16
+    %q = img.div signed %v, %v : i16
+    img.yield %d, %m, %q : i16, i16, i16
+  }
+  img.return "d" = %r#0 : !img.func<1xsi16>, "m" = %r#1 : !img.func<1xsi16>, "q" = %r#2 : !img.func<1xsi16>
+}
+
+// CHECK-LABEL: img.pipeline @of_itself
+// CHECK:      [[Z:%.*]] = arith.constant 0 : i16
+// CHECK-NOT:  img.mod
+// CHECK:      [[Q:%.*]] = img.div signed
+// CHECK-NEXT: img.yield {{.*}}, {{.*}}, [[Q]] : i16, i16, i16

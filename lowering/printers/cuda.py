@@ -57,12 +57,24 @@ def _to_int() -> dict[str, Helper]:
                 f"{types[64]} {source}_to_{sign}64({t} a) {{ return a != a ? 0 : {long}(a); }}"
             )
             for width in (8, 16):
+                if plain:
+                    found[f"f32_to_{sign}{width}"] = f32_to(types[width], sign, width)
+                    continue
                 low, high = (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if sign == "s" else (0, 2**width - 1)
                 inner = f"min(max({word}(a), {low}), {high})" if low else f"min({word}(a), {high}u)"
                 found[f"{source}_to_{sign}{width}"] = Helper(
                     f"{types[width]} {source}_to_{sign}{width}({t} a) {{ return {guard}{inner}; }}"
                 )
     return found
+
+
+def f32_to(ctype: str, sign: str, width: int) -> Helper:
+    """Convert f32 to a narrow integer by one instruction, which saturates."""
+    register, r = ("int", "r") if width == 8 else ("short", "h")
+    return Helper(
+        f"{ctype} f32_to_{sign}{width}(float a) {{\n"
+        f'  {register} n;\n  asm("cvt.rzi.{sign}{width}.f32 %0, %1;" : "={r}"(n) : "f"(a));\n  return n;\n}}'
+    )
 
 
 def _bits() -> dict[str, Helper]:
@@ -145,6 +157,20 @@ SHORT_DIVISION = {
 _QUOTIENT = quotients("f32", "float", [""])
 
 
+# `__fsqrt_rn` asks number by number whether its short path is right, and branches. Without branches the roots of a
+# thread's points overlap: what is small is multiplied by 2^64 first (see `roots`).
+ROOT = Helper(
+    "float sqrt_f32(float a) {\n"
+    "  const bool small = a < 0x1p-64f;\n"
+    "  const float b = small ? __fmul_rn(a, 0x1p64f) : a;\n"
+    "  float y, s;\n"
+    '  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(b));\n'
+    '  asm("mul.rn.ftz.f32 %0, %1, %2;" : "=f"(s) : "f"(b), "f"(y));\n'
+    "  const float r = __fmaf_rn(__fmaf_rn(-s, s, b), __fmul_rn(0.5f, y), s);\n"
+    "  return a == 0.0f || a == __int_as_float(0x7f800000) ? a : small ? __fmul_rn(r, 0x1p-32f) : r;\n}"
+)
+
+
 def _griddepcontrol(action: GridDepAction, clobber: str = "") -> Helper:
     # a kernel that is not launched to start early goes on at once
     instruction = f'asm volatile("griddepcontrol.{action};"{clobber});'
@@ -157,6 +183,18 @@ _WRITTEN_MEANWHILE = Helper(
     "void written_meanwhile(const void* p) {\n"
     '  #if __CUDA_ARCH__ >= 900\n  asm volatile("" :: "l"(p) : "memory");\n  #endif\n}'
 )
+
+
+def nan_propagating(name: str) -> Helper:
+    """Return minimum or maximum of f32, NaN if an operand is: one instruction from sm_80 on."""
+    return Helper(
+        f"float {name}imum_f32(float a, float b) {{\n"
+        "  #if __CUDA_ARCH__ >= 800\n"
+        f'  float m;\n  asm("{name}.NaN.f32 %0, %1, %2;" : "=f"(m) : "f"(a), "f"(b));\n  return m;\n'
+        "  #else\n"
+        f"  return a != a ? a : b != b ? b : f{name}f(a, b);\n"
+        "  #endif\n}"
+    )
 
 
 def _prefetch(level: str) -> Helper:
@@ -188,18 +226,17 @@ _LIBRARY: dict[str, Helper] = {
         for kind in ("add", "sub", "mul")
         for short, letter in (("f32", "f"), ("f64", "d"))
     },
+    "sqrt_f32": ROOT,
     "minnum_f32": alias("fminf"),
     "maxnum_f32": alias("fmaxf"),
     "minnum_f64": alias("fmin"),
     "maxnum_f64": alias("fmax"),
     # minimum and maximum call these by their aliases.
     **{
-        name: Helper(
-            helper.text.replace(f"{name[:3]}num_f32", f"f{name[:3]}f").replace(f"{name[:3]}num_f64", f"f{name[:3]}")
-        )
-        for name, helper in COMMON.items()
-        if name[3:].startswith("imum_")
+        f"{name}imum_f64": Helper(COMMON[f"{name}imum_f64"].text.replace(f"{name}num_f64", f"f{name}"))
+        for name in ("min", "max")
     },
+    **{f"{name}imum_f32": nan_propagating(name) for name in ("min", "max")},
     "bitcast_f32_u32": alias("__float_as_uint"),
     "bitcast_u32_f32": alias("__uint_as_float"),
     "bitcast_f64_u64": Helper(

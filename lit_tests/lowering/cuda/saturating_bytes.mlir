@@ -9,7 +9,11 @@
 // CHECK-NEXT: static __device__ __forceinline__ idx max_idx(idx a, idx b) { return a > b ? a : b; }
 // CHECK-NEXT: static __device__ __forceinline__ short max_s16(short a, short b) { return a > b ? a : b; }
 // CHECK-NEXT: static __device__ __forceinline__ short min_s16(short a, short b) { return a < b ? a : b; }
-// CHECK-NEXT: static __device__ __forceinline__ unsigned char f32_to_u8(float a) { return min(__float2uint_rz(a), 255u); }
+// CHECK-NEXT: static __device__ __forceinline__ unsigned char f32_to_u8(float a) {
+// CHECK-NEXT:   int n;
+// CHECK-NEXT:   asm("cvt.rzi.u8.f32 %0, %1;" : "=r"(n) : "f"(a));
+// CHECK-NEXT:   return n;
+// CHECK-NEXT: }
 // CHECK-EMPTY:
 // CHECK-NEXT: extern "C" __global__ void __launch_bounds__(256, 4) sharpen_fn(
 // CHECK-NEXT:     const unsigned char* __restrict__ in_, idx in_n0_, idx in_n1_, idx in_s0_,
