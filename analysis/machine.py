@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilefuse.analysis.calibration import DEFAULTS, Calibration, calibration, cpu_rates
@@ -15,6 +17,10 @@ STARTS = 5.0
 """Times that a loop on all cores begins and ends while one thread computes all of a picture that is left to it."""
 STARTS_OF_TILES = 2.5
 """Such times while one thread computes tiles that are cut already: threads that share them compute nothing twice."""
+
+OF_POINT = 100.0
+"""Instructions for each point of a small picture. In a larger one some kernels are not left to one thread, so that
+threads wait for work already when a coarse level of a pyramid has little."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,10 @@ class Machine:
     def parallel_instructions(self) -> float:
         """Instructions of a kernel of several tiles from which several threads of a CPU compute the tiles."""
         return self._of_one_core(STARTS_OF_TILES * self.launch_us)
+
+    def leaves_to_one_thread(self, extent: Sequence[int]) -> bool:
+        """Whether a picture is so small that one thread of a CPU may run kernels of it."""
+        return not self.is_gpu and math.prod(extent) * OF_POINT <= self.alone_instructions
 
     def _of_one_core(self, microseconds: float) -> float:
         return microseconds * self.instructions_per_us / self.cores

@@ -8,10 +8,10 @@
                                                               %blur0 = img.stage "blur" (%x, %y) -> f32 {
                                                                 ... img.read %padded[%x - 4, %y] ...
 
-Columns whose reads a boundary moves are computed one by one. In a small picture, or at a coarse level of a pyramid,
-they take longer than all others. Of a padded row all columns are computed by vectors, and only the copy is made one by
-one where a boundary moves it. The pass applies where this saves instructions, in groups that compute row by row. For
-CPUs.
+Columns whose reads a boundary moves are computed one by one. In a small picture they take longer than all others. Of a
+padded row all columns are computed by vectors, and only the copy is made one by one where a boundary moves it. The pass
+applies where this saves instructions, in groups that compute row by row, and in pictures so small that one thread may
+compute them: in larger ones a copy of each row takes longer than its ends. For CPUs.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ class PadEdges(TrialPass):
     name = "pad-edges"
 
     def try_changes(self, trials: Trials, pipeline: PipelineOp) -> None:
+        if not machine(self.target).leaves_to_one_thread(self.extent):
+            return
         groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
         for name in [g.sym_name.data for g in groups if g.schedule is None and g.update is None]:
             edges = _Edges(pipeline, named(pipeline, name), self)

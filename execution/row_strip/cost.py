@@ -63,9 +63,6 @@ BESIDE_COST = 1.0
 and so does not follow it in time; strips of the picture's width have no others."""
 STREAM_CORES = 8
 """Fewer cores do not use all of the memory's bandwidth, and wait for stores past the caches longer than for others."""
-OF_POINT = 100.0
-"""Instructions for each point of a small picture. In a larger one some kernels are not left to one thread, so that
-threads wait for work already when a coarse level of a pyramid has little."""
 HALO_MISS = 0.3
 """Share of the columns that two strips read which comes from main memory twice."""
 
@@ -117,7 +114,7 @@ def _several(facts: GroupFacts, machine: Machine, narrow: Sequence[int]) -> Iter
 def _is_little(facts: GroupFacts, candidate: Candidate, machine: Machine) -> bool:
     """Whether the only strip of a kernel, with all planes that are needed, is left to one thread."""
     assert isinstance(candidate.features, StripFeatures)
-    if math.prod(facts.extent) * OF_POINT > machine.alone_instructions:
+    if not machine.leaves_to_one_thread(facts.extent):
         return False
     return candidate.features.blocks * candidate.features.instructions <= machine.alone_instructions
 

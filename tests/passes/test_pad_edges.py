@@ -48,8 +48,9 @@ def test_the_same_at_any_size_and_place(kind, steps):
             np.testing.assert_array_equal(program(picture, **box), wanted, err_msg=f"{width}x{height} {box}")
 
 
-def test_not_in_wide_pictures():
+def test_not_in_larger_pictures():
     assert copies(wide_window("repeat_edge"), (4096, 40)) == []
+    assert copies(wide_window("repeat_edge"), (60, 1000)) == []
 
 
 def test_not_where_it_saves_nothing():

@@ -1,7 +1,7 @@
 // Where most tiles are border tiles, they store vectors even if what they load lies otherwise.
 
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=4},promote-memory,lower-groups' | filecheck %s
-// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=4},promote-memory,lower-groups,lower-warp-tiles' --print-op-generic | mlir-opt --allow-unregistered-dialect -o /dev/null
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 more="rows = 4"},promote-memory,lower-groups' | filecheck %s
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 more="rows = 4"},promote-memory,lower-groups,lower-warp-tiles' --print-op-generic | mlir-opt --allow-unregistered-dialect -o /dev/null
 
 // CHECK-LABEL: func.func @mostly_out_tile
 // CHECK:         %stores_uniform: i1
