@@ -89,8 +89,12 @@ class _Repeated:
             case StageOp() if not prints(op):
                 read = [(access, _operands(access.op)) for access in accesses(op)]
                 found = {d: self._of_stage(op, d, read) for d in range(op.rank)}
+                # a dimension with bounds has all points that any reader needs: an end may lie beyond them
+                bounds = op.bounds.data if op.bounds is not None else (None,) * op.rank
                 for function in op.funcs:
-                    self._ends[function] = {d: ends for d, ends in found.items() if ends is not None}
+                    self._ends[function] = {
+                        d: ends for d, ends in found.items() if ends is not None and bounds[d] is None
+                    }
 
     def _of_boundary(self, op: BoundaryOp) -> dict[int, _Ends]:
         """Return the ends along the dimensions that a boundary continues."""
