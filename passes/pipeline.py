@@ -181,10 +181,10 @@ def lowering_passes(*, warps: bool, known: Collection[str] = (), target: str | N
     of_models = [p for m in models() for p in m.lowering_passes(warps=warps)]
     if warps:  # what threads share; loops over rows of a CPU gain nothing
         of_models.append(SplitDivisions())
-    last = _last_of_gpus() if warps else _last_of_cpus()
     groups = LowerGroups(warps=warps, skip=tuple(known))
     if target is not None:
         groups = replace(groups, target=target)
+    last = _last_of_gpus() if warps else _last_of_cpus(groups.target)
     return [groups, *of_models, ExpandDivision(), ExpandShifts(), *last]
 
 
@@ -194,7 +194,8 @@ def _last_of_gpus() -> list[ModulePass]:
     return [MergeVersions()]
 
 
-def _last_of_cpus() -> list[ModulePass]:
+def _last_of_cpus(target: str) -> list[ModulePass]:
+    from tilefuse.analysis.machine import machine
     from tilefuse.passes.compare_selects import CompareSelects
     from tilefuse.passes.divide_by_product import DivideByProduct
     from tilefuse.passes.mask_selects import MaskSelects
@@ -209,4 +210,5 @@ def _last_of_cpus() -> list[ModulePass]:
 
     of_masks: list[ModulePass] = [CompareSelects(), MaskSelects()]
     of_rows = [ThreadArrays(), *of_masks, StreamStores(), ShiftInwards(), WidenAccesses()]
-    return [*of_rows, DivideByProduct(), PlainConversions(), SplitConversions(), SplitLookups(), RowPointers()]
+    split = SplitConversions(machine(target).vector_bytes)
+    return [*of_rows, DivideByProduct(), PlainConversions(), SplitLookups(), RowPointers(), split]

@@ -1,80 +1,160 @@
-"""`split-conversions`: split a loop that stores floats as narrow pixels into one that computes and one that casts.
+"""`split-conversions`: compute columns by whole vectors, with conversions of narrow elements in loops of their own.
 
-    scf.for %x = %a to %b {                       scf.for %part = %a to %b step 1024 {
-      ...                                           scf.for %x = %part to %end {
-      %i = arith.fptosi %v : f32 to i32               ...
-      %p = arith.trunci %i : i32 to i8    =>          memref.store %v, %kept[%x - %part] : f32
-      memref.store %p, %out[%x] : i8                }
-    } {kernel.simd}                                 scf.for %x = %part to %end { cast, store } {kernel.simd}
+    scf.for %x = %a to %b {                    scf.for %part = %a to %full step 32 {
+      %p = memref.load %in[%x] : i8              scf.for %i = 0 to 32 { load %in, uitofp, store %wide[%i] } {kernel.convert}
+      %f = arith.uitofp %p : i8 to f32   =>      scf.for %i = 0 to 32 { compute on %wide, store %kept[%i] } {kernel.simd}
+      ...                                        scf.for %i = 0 to 32 { load %kept[%i], casts, store %out } {kernel.convert}
+      memref.store %q, %out[%x] : i8           }
+    } {kernel.simd}                            the loop as it was, from %full to %b
 
-Compilers compute as many vectors of floats as a vector of pixels has elements per float, four for bytes, at once, and
-run out of registers. A part of the row stays in the L1 cache. For CPUs.
+Compilers compute as many vectors of floats as a vector of pixels has elements per float, four for bytes, at once: they
+run out of registers, and GCC widens bytes in steps through 16 bits. A loop marked `kernel.convert` is printed as a
+helper that converts one vector at a time; arrays of a vector's columns end up in registers. For CPUs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import AnyFloat, IntegerType, ModuleOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType, MemRefType, ModuleOp, UnitAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilefuse.passes.row_parts import SIMD, SplitStore, places, split_loop, stores_at_end, vector_loops
+from tilefuse.dialects.constants import integer_constant
+from tilefuse.lowering.printers.conversions import CONVERT
+from tilefuse.passes.column_steps import step
+from tilefuse.passes.row_parts import BLOCK_MEMORY, SIMD, only_computes, places, vector_loops
 
-RATIO = 4
-"""Width of the float over that of the pixel, from which on it pays."""
-_CASTS = (arith.FPToSIOp, arith.FPToUIOp)
+WIDE = 32
+"""Bits of a wide element."""
+LEAST_VECTOR = 32
+"""Bytes of a vector from which on it pays: compilers have the registers for smaller ones."""
+FEW_OPERATIONS, FEW_CONVERSIONS = 40, 4
+"""Operations and conversions of a loop over several vectors that become straight code."""
+_WIDENING = (arith.UIToFPOp, arith.SIToFPOp, arith.ExtUIOp, arith.ExtSIOp)
+_TO_INTEGER = (arith.FPToSIOp, arith.FPToUIOp)
 
 
 @dataclass(frozen=True)
-class _Cast:
-    """A store, and the casts of a float to the stored pixel."""
+class _Conversion:
+    """A load and its cast, or casts and their store."""
 
-    store: memref.StoreOp
+    access: memref.LoadOp | memref.StoreOp
     casts: tuple[Operation, ...]
-    """Casts of the float, the last one first."""
+    """Casts in order."""
     places: tuple[Operation, ...]
-    """Operations that compute the place of the store."""
+    """Operations of the loop that compute the place of the access."""
 
     @property
-    def float(self) -> SSAValue:
-        """The value before the casts."""
-        return self.casts[-1].operands[0]
+    def wide(self) -> SSAValue:
+        """The wide value: the result of the cast of a load, or the operand of the first cast of a store."""
+        return self.casts[0].results[0] if isinstance(self.access, memref.LoadOp) else self.casts[0].operands[0]
 
 
 @dataclass(frozen=True)
 class SplitConversions(ModulePass):
-    """Compute floats in one loop, and cast them to the stored narrow pixels in another."""
+    """Give conversions between narrow and wide elements loops of their own, in parts of `lanes` columns."""
 
     name = "split-conversions"
 
+    vector_bytes: int = 32
+    """Bytes of a vector register."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for loop, entry in vector_loops(op):
-            if found := casts_of(loop):
-                split_loop(loop, entry, [_late(cast) for cast in found]).attributes[SIMD] = loop.attributes[SIMD]
+        if self.vector_bytes < LEAST_VECTOR:
+            return
+        for loop, _ in vector_loops(op):
+            if found := conversions_of(loop):
+                _Parts(loop, self._columns(loop, found)).emit(found)
+
+    def _columns(self, loop: scf.ForOp, found: Sequence[_Conversion]) -> int:
+        """Return the columns of a part: those of a vector of wide elements, or of narrow ones if they are stored.
+
+        A compiler makes a large loop over several vectors no straight code, and each of its rows has an address.
+        """
+        ops = list(loop.body.block.ops)
+        stores = any(isinstance(c.access, memref.StoreOp) for c in found)
+        few = len(ops) <= FEW_OPERATIONS and len(found) <= FEW_CONVERSIONS
+        left = {value for c in found for value in _narrow_values(c)}
+        narrow = min((_bits(v.type) for c in found for v in _narrow_values(c)), default=WIDE)
+        if any(8 <= _bits(r.type) < WIDE and r not in left for op in ops for r in op.results):
+            return self.vector_bytes
+        return self.vector_bytes * 8 // (narrow if stores and few else WIDE)
 
 
-def casts_of(loop: scf.ForOp) -> list[_Cast]:
-    """Find the casts of a loop that are to get a loop of their own; none if it is to stay unchanged."""
-    return [cast for store in stores_at_end(loop) if (cast := _cast_of(store, loop)) is not None]
+def conversions_of(loop: scf.ForOp) -> list[_Conversion]:
+    """Find the conversions of a loop that are to get loops of their own; none if it is to stay unchanged."""
+    ops = list(loop.body.block.ops)[:-1]
+    stores = [op for op in ops if isinstance(op, memref.StoreOp)]
+    if loop.results or integer_constant(loop.step) != 1 or not stores or ops[-len(stores) :] != stores:
+        return []
+    loads = [op for op in ops if isinstance(op, memref.LoadOp)]
+    if not all(isinstance(op, memref.LoadOp | memref.StoreOp) or only_computes(op) for op in ops):
+        return []
+    stored = {_whole(store.memref) for store in stores}
+    if any(_whole(load.memref) in stored for load in loads):
+        return []
+    widened = [c for load in loads if (c := _widened(load, loop)) is not None]
+    narrowed = [c for store in stores if (c := _narrowed(store, loop)) is not None]
+    return [*widened, *narrowed]
 
 
-def _cast_of(store: memref.StoreOp, loop: scf.ForOp) -> _Cast | None:
+def _whole(memory: SSAValue) -> SSAValue:
+    """Return the array that a row is a view of."""
+    while isinstance(memory.owner, memref.SubviewOp):
+        memory = memory.owner.source
+    return memory
+
+
+def _widened(load: memref.LoadOp, loop: scf.ForOp) -> _Conversion | None:
+    """Return the conversion of a load that is used by one cast to a wide element alone; None for other loads."""
+    users = [use.operation for use in load.res.uses]
+    if len(users) != 1 or not isinstance(cast := users[0], _WIDENING) or cast.parent is not loop.body.block:
+        return None
+    if _bits(cast.results[0].type) != WIDE or not 8 <= _bits(load.res.type) < WIDE:
+        return None
+    return _conversion(load, (cast,), loop)
+
+
+def _narrowed(store: memref.StoreOp, loop: scf.ForOp) -> _Conversion | None:
+    """Return the conversion of a store of a wide value of the loop after casts; None for other stores."""
     casts: list[Operation] = []
     value = store.value
-    while isinstance(op := value.owner, (*_CASTS, arith.TruncIOp)) and op.parent is loop.body.block:
-        casts.append(op)
+    while isinstance(op := value.owner, (*_TO_INTEGER, arith.TruncIOp)) and op.parent is loop.body.block:
+        casts.insert(0, op)
         value = op.operands[0]
-        if isinstance(op, _CASTS):
-            where = places(store, loop)
-            # one that is only loaded is kept already
-            computed = isinstance(value.owner, Operation) and not isinstance(value.owner, memref.LoadOp)
-            if where is None or not computed or _bits(value.type) < RATIO * _bits(store.value.type):
-                return None
-            return _Cast(store, tuple(casts), tuple(where))
-    return None
+        if isinstance(op, _TO_INTEGER):
+            break
+    computed = isinstance(value.owner, Operation) and value.owner.parent is loop.body.block
+    if not casts or not computed:
+        return None
+    if _bits(value.type) != WIDE or not 8 <= _bits(store.value.type) < WIDE:
+        return None
+    return _conversion(store, tuple(casts), loop)
+
+
+def _conversion(
+    access: memref.LoadOp | memref.StoreOp, casts: tuple[Operation, ...], loop: scf.ForOp
+) -> _Conversion | None:
+    """Return a conversion whose access has unit stride along the loop; None for other accesses."""
+    x, type = loop.body.block.args[0], access.memref.type
+    assert isinstance(type, MemRefType)
+    strides = type.get_strides()
+    steps = [step(index, x) for index in access.indices]
+    if not steps or not strides or strides[-1] != 1 or steps[-1] != 1 or any(s != 0 for s in steps[:-1]):
+        return None
+    where = places(access, loop)
+    return None if where is None else _Conversion(access, casts, tuple(where))
+
+
+def _narrow_values(conversion: _Conversion) -> list[SSAValue]:
+    """List the narrow values: what is loaded, or what the casts make before a store."""
+    if isinstance(conversion.access, memref.LoadOp):
+        return [conversion.access.res]
+    return [r for op in conversion.casts for r in op.results if _bits(r.type) < WIDE]
 
 
 def _bits(type: Attribute) -> int:
@@ -83,6 +163,146 @@ def _bits(type: Attribute) -> int:
     return int(type.bitwidth) if isinstance(type, AnyFloat) else 0
 
 
-def _late(cast: _Cast) -> SplitStore:
-    operations = (*cast.places, *reversed(cast.casts), cast.store)
-    return SplitStore(cast.store, cast.float, f"kept_{cast.store.memref.name_hint or 'row'}", operations)
+class _Parts:
+    """Emit the loop over whole vectors in front of a loop, which is left the columns of the last vector."""
+
+    def __init__(self, loop: scf.ForOp, lanes: int):
+        outside = loop.parent
+        assert outside is not None
+        self.loop, self.lanes, self.outside = loop, lanes, outside
+        self.body = Block(arg_types=[IndexType()])
+        self.start: SSAValue = self.body.args[0]
+        self.start.name_hint = "part"
+
+    def emit(self, conversions: Sequence[_Conversion]) -> None:
+        """Emit the loop over parts: conversions of loads, the computation, and conversions for stores."""
+        loop = self.loop
+        zero, lanes = self._before(_number(0)), self._before(_number(self.lanes))
+        columns = self._before(arith.MaxSIOp(self._before(arith.SubiOp(loop.ub, loop.lb)), zero))
+        full = self._before(arith.SubiOp(self._before(arith.AddiOp(loop.lb, columns)), self._left(columns, lanes)))
+        self._before(scf.ForOp(loop.lb, full, lanes, [], self.body))
+        self.zero, self.one, self.count = (self._add(_number(n)) for n in (0, 1, self.lanes))
+        arrays = [self._array(c) for c in conversions]
+        pairs = list(zip(conversions, arrays, strict=True))
+        for c, array in pairs:
+            if isinstance(c.access, memref.LoadOp):
+                self._widen(c, array)
+        self._compute(pairs)
+        for c, array in pairs:
+            if isinstance(c.access, memref.StoreOp):
+                self._narrow(c, array)
+        self._add(scf.YieldOp())
+        loop.operands[0] = full
+        del loop.attributes[SIMD]  # fewer columns than a vector has
+
+    def _left(self, columns: SSAValue, lanes: SSAValue) -> SSAValue:
+        return self._before(arith.RemUIOp(columns, lanes))
+
+    def _array(self, conversion: _Conversion) -> SSAValue:
+        """Allocate the wide elements of a part."""
+        verb = "wide" if isinstance(conversion.access, memref.LoadOp) else "kept"
+        array = memref.AllocaOp.get(conversion.wide.type, shape=[self.lanes], memory_space=BLOCK_MEMORY)
+        array.memref.name_hint = f"{verb}_{_whole(conversion.access.memref).name_hint or 'row'}"
+        return self._add(array)
+
+    def _widen(self, conversion: _Conversion, array: SSAValue) -> None:
+        access = conversion.access
+        at = self._place(conversion)
+
+        def convert(i: SSAValue, add: Callable[[Operation], SSAValue]) -> None:
+            value = add(memref.LoadOp.get(access.memref, [*at[:-1], add(arith.AddiOp(at[-1], i))]))
+            add(memref.StoreOp.get(self._cast(conversion, value, add), array, [i]))
+
+        self._loop(convert, CONVERT)
+
+    def _narrow(self, conversion: _Conversion, array: SSAValue) -> None:
+        access = conversion.access
+        at = self._place(conversion)
+
+        def convert(i: SSAValue, add: Callable[[Operation], SSAValue]) -> None:
+            value = self._cast(conversion, add(memref.LoadOp.get(array, [i])), add)
+            add(memref.StoreOp.get(value, access.memref, [*at[:-1], add(arith.AddiOp(at[-1], i))]))
+
+        self._loop(convert, CONVERT)
+
+    @staticmethod
+    def _cast(conversion: _Conversion, value: SSAValue, add: Callable[[Operation], SSAValue]) -> SSAValue:
+        for op in conversion.casts:
+            value = add(op.clone({op.operands[0]: value}))
+        return value
+
+    def _place(self, conversion: _Conversion) -> list[SSAValue]:
+        """Compute the indices of an access at the first column of a part."""
+        values: dict[SSAValue, SSAValue] = {self.loop.body.block.args[0]: self.start}
+        for op in conversion.places:
+            self._add(op.clone(values))
+        return [values.get(index, index) for index in conversion.access.indices]
+
+    def _compute(self, pairs: Sequence[tuple[_Conversion, SSAValue]]) -> None:
+        """Emit the loop that computes on wide elements: neither conversions nor what only they use."""
+        x = self.loop.body.block.args[0]
+        widened = {c.access: array for c, array in pairs if isinstance(c.access, memref.LoadOp)}
+        narrowed = {c.access: (c.wide, array) for c, array in pairs if isinstance(c.access, memref.StoreOp)}
+        loaded = {c.casts[0]: widened[c.access] for c, _ in pairs if isinstance(c.access, memref.LoadOp)}
+        needed = self._needed({*narrowed}, {*loaded}, [wide for wide, _ in narrowed.values()])
+
+        def compute(i: SSAValue, add: Callable[[Operation], SSAValue]) -> None:
+            column = add(arith.AddiOp(self.start, i))
+            column.name_hint = x.name_hint
+            values: dict[SSAValue, SSAValue] = {x: column}
+            for op in self.loop.body.block.ops:
+                if op in loaded:
+                    values[op.results[0]] = add(memref.LoadOp.get(loaded[op], [i]))
+                elif op in narrowed:
+                    wide, array = narrowed[op]
+                    add(memref.StoreOp.get(values[wide], array, [i]))
+                elif op in needed:
+                    add(op.clone(values))
+
+        self._loop(compute, SIMD)
+
+    def _needed(
+        self, without: set[Operation], ends: set[Operation], values: Sequence[SSAValue]
+    ) -> set[Operation]:
+        """Return the operations that the stores other than `without`, and `values`, depend on up to `ends`."""
+        block = self.loop.body.block
+        stores = [op for op in block.ops if isinstance(op, memref.StoreOp) and op not in without]
+        found: set[Operation] = set()
+        left: list[Operation] = [*stores, *(v.owner for v in values if isinstance(v.owner, Operation))]
+        while left:
+            op = left.pop()
+            if op in found or op in ends or op.parent is not block:
+                continue
+            found.add(op)
+            left += [v.owner for v in op.operands if isinstance(v.owner, Operation)]
+        return found
+
+    def _loop(self, emit: Callable[[SSAValue, Callable[[Operation], SSAValue]], None], attribute: str) -> None:
+        """Emit a loop over the columns of a part."""
+        body = Block(arg_types=[IndexType()])
+        body.args[0].name_hint = "i"
+
+        def add(op: Operation) -> SSAValue:
+            op.location = self.loop.location
+            body.add_op(op)
+            return op.results[0] if op.results else body.args[0]
+
+        emit(body.args[0], add)
+        body.add_op(scf.YieldOp())
+        loop = scf.ForOp(self.zero, self.count, self.one, [], body)
+        loop.attributes[attribute] = UnitAttr()
+        self._add(loop)
+
+    def _before(self, op: Operation) -> SSAValue:
+        op.location = self.loop.location
+        self.outside.insert_op_before(op, self.loop)
+        return op.results[0] if op.results else self.start
+
+    def _add(self, op: Operation) -> SSAValue:
+        op.location = self.loop.location
+        self.body.add_op(op)
+        return op.results[0] if op.results else self.start
+
+
+def _number(number: int) -> arith.ConstantOp:
+    return arith.ConstantOp(IntegerAttr(number, IndexType()))

@@ -1,29 +1,43 @@
 // RUN: pipeline-opt %s --split-input-file -p split-conversions | filecheck %s
+// RUN: pipeline-opt %s --split-input-file -p 'split-conversions{vector_bytes=16}' | filecheck %s --check-prefix=SMALL
 
-// Floats of a part of the row are kept, and cast and stored by another loop.
+// SMALL-NOT: kernel.convert
+
+// A loop of few operations that stores bytes computes a vector of bytes at a time; the loop has the columns left.
 
 // CHECK-LABEL: @bytes
-func.func @bytes(%in: memref<?xf32>, %out: memref<?xi8>, %a: index, %b: index) {
-  // CHECK-NEXT: %kept_out = memref.alloca() : memref<1024xf32, 3 : i64>
-  // CHECK:      scf.for %part = %a to %b step {{%.*}} {
-  // CHECK-NEXT:   [[OVER:%.*]] = arith.addi %part, {{%.*}} : index
-  // CHECK-NEXT:   [[END:%.*]] = arith.minsi [[OVER]], %b : index
-  // CHECK-NEXT:   scf.for %x = %part to [[END]] step %one {
-  // CHECK:          [[V:%.*]] = arith.mulf
-  // CHECK-NEXT:     [[AT:%.*]] = arith.subi %x, %part : index
-  // CHECK-NEXT:     memref.store [[V]], %kept_out[[[AT]]]
+func.func @bytes(%in: memref<?xi8>, %out: memref<?xi8>, %a: index, %b: index) {
+  // CHECK:      [[LEFT:%.*]] = arith.remui {{%.*}}, {{%.*}} : index
+  // CHECK-NEXT: [[FULL:%.*]] = arith.subi {{%.*}}, [[LEFT]] : index
+  // CHECK-NEXT: scf.for %part = %a to [[FULL]] step {{%.*}} {
+  // CHECK:        %wide_in = memref.alloca() : memref<32xf32, 3 : i64>
+  // CHECK-NEXT:   %kept_out = memref.alloca() : memref<32xf32, 3 : i64>
+  // CHECK-NEXT:   scf.for %i = {{%.*}} to {{%.*}} step {{%.*}} {
+  // CHECK-NEXT:     [[AT:%.*]] = arith.addi %part, %i : index
+  // CHECK-NEXT:     [[P:%.*]] = memref.load %in[[[AT]]]
+  // CHECK-NEXT:     [[F:%.*]] = arith.uitofp [[P]] : i8 to f32
+  // CHECK-NEXT:     memref.store [[F]], %wide_in[%i]
+  // CHECK-NEXT:   } {kernel.convert}
+  // CHECK-NEXT:   scf.for [[I:%.*]] = {{%.*}} to {{%.*}} step {{%.*}} {
+  // CHECK-NEXT:     %x = arith.addi %part, [[I]] : index
+  // CHECK-NEXT:     [[W:%.*]] = memref.load %wide_in[[[I]]]
+  // CHECK-NEXT:     [[V:%.*]] = arith.mulf [[W]], [[W]] : f32
+  // CHECK-NEXT:     memref.store [[V]], %kept_out[[[I]]]
   // CHECK-NEXT:   } {kernel.simd}
-  // CHECK-NEXT:   scf.for [[X:%.*]] = %part to [[END]] step %one {
-  // CHECK-NEXT:     [[THERE:%.*]] = arith.subi [[X]], %part : index
-  // CHECK-NEXT:     [[KEPT:%.*]] = memref.load %kept_out[[[THERE]]]
-  // CHECK-NEXT:     [[I:%.*]] = arith.fptosi [[KEPT]] : f32 to i32
-  // CHECK-NEXT:     [[P:%.*]] = arith.trunci [[I]] : i32 to i8
-  // CHECK-NEXT:     memref.store [[P]], %out[[[X]]]
-  // CHECK-NEXT:   } {kernel.simd}
+  // CHECK-NEXT:   scf.for [[J:%.*]] = {{%.*}} to {{%.*}} step {{%.*}} {
+  // CHECK-NEXT:     [[K:%.*]] = memref.load %kept_out[[[J]]]
+  // CHECK-NEXT:     [[N:%.*]] = arith.fptosi [[K]] : f32 to i32
+  // CHECK-NEXT:     [[Q:%.*]] = arith.trunci [[N]] : i32 to i8
+  // CHECK-NEXT:     [[TO:%.*]] = arith.addi %part, [[J]] : index
+  // CHECK-NEXT:     memref.store [[Q]], %out[[[TO]]]
+  // CHECK-NEXT:   } {kernel.convert}
+  // CHECK:      scf.for %x_1 = [[FULL]] to %b step %one {
+  // CHECK-NOT:  kernel.simd
   %one = arith.constant 1 : index
   scf.for %x = %a to %b step %one {
-    %p = memref.load %in[%x] : memref<?xf32>
-    %v = arith.mulf %p, %p : f32
+    %p = memref.load %in[%x] : memref<?xi8>
+    %f = arith.uitofp %p : i8 to f32
+    %v = arith.mulf %f, %f : f32
     %i = arith.fptosi %v : f32 to i32
     %r = arith.trunci %i : i32 to i8
     memref.store %r, %out[%x] : memref<?xi8>
@@ -33,22 +47,37 @@ func.func @bytes(%in: memref<?xf32>, %out: memref<?xi8>, %a: index, %b: index) {
 
 // -----
 
-// A loop that only casts, one whose pixels are half as wide, and one that reads what it stores stay.
+// Loads alone are converted by vectors of wide elements, whatever their width.
+
+// CHECK-LABEL: @loads
+func.func @loads(%in: memref<?xi16>, %out: memref<?xf32>, %a: index, %b: index) {
+  // CHECK:     memref.alloca() : memref<8xf32, 3 : i64>
+  // CHECK:     arith.sitofp {{%.*}} : i16 to f32
+  // CHECK:     {kernel.convert}
+  %one = arith.constant 1 : index
+  scf.for %x = %a to %b step %one {
+    %p = memref.load %in[%x] : memref<?xi16>
+    %f = arith.sitofp %p : i16 to f32
+    %v = arith.mulf %f, %f : f32
+    memref.store %v, %out[%x] : memref<?xf32>
+  } {kernel.simd}
+  func.return
+}
+
+// -----
+
+// A loop that loads every other element and one that reads what it stores stay.
 
 // CHECK-LABEL: @others
 // CHECK-NOT:   memref.alloca
-func.func @others(%in: memref<?xf32>, %out: memref<?xi8>, %wide: memref<?xi16>, %a: index, %b: index) {
+func.func @others(%in: memref<?xi8>, %out: memref<?xi8>, %wide: memref<?xf32>, %a: index, %b: index) {
   %one = arith.constant 1 : index
   scf.for %x = %a to %b step %one {
-    %p = memref.load %in[%x] : memref<?xf32>
-    %r = arith.fptoui %p : f32 to i8
-    memref.store %r, %out[%x] : memref<?xi8>
-  } {kernel.simd}
-  scf.for %x = %a to %b step %one {
-    %p = memref.load %in[%x] : memref<?xf32>
-    %v = arith.mulf %p, %p : f32
-    %r = arith.fptoui %v : f32 to i16
-    memref.store %r, %wide[%x] : memref<?xi16>
+    %y = arith.addi %x, %x : index
+    %p = memref.load %in[%y] : memref<?xi8>
+    %f = arith.uitofp %p : i8 to f32
+    %v = arith.mulf %f, %f : f32
+    memref.store %v, %wide[%x] : memref<?xf32>
   } {kernel.simd}
   scf.for %x = %a to %b step %one {
     %p = memref.load %out[%x] : memref<?xi8>
@@ -56,36 +85,6 @@ func.func @others(%in: memref<?xf32>, %out: memref<?xi8>, %wide: memref<?xi16>, 
     %v = arith.mulf %f, %f : f32
     %r = arith.fptoui %v : f32 to i8
     memref.store %r, %out[%x] : memref<?xi8>
-  } {kernel.simd}
-  func.return
-}
-
-// -----
-
-// Four rows share the room of one: parts are a fourth as long.
-
-// CHECK-LABEL: @rows
-func.func @rows(%in: memref<?xf32>, %out: memref<4x?xi8>, %a: index, %b: index) {
-  // CHECK-COUNT-4: memref.alloca() : memref<256xf32, 3 : i64>
-  // CHECK-NOT:     memref.alloca
-  // CHECK:         [[STEP:%.*]] = arith.constant 256 : index
-  // CHECK-NEXT:    scf.for %part = %a to %b step [[STEP]] {
-  %one = arith.constant 1 : index
-  %y0 = arith.constant 0 : index
-  %y2 = arith.constant 2 : index
-  %y3 = arith.constant 3 : index
-  scf.for %x = %a to %b step %one {
-    %p = memref.load %in[%x] : memref<?xf32>
-    %v = arith.mulf %p, %p : f32
-    %w = arith.mulf %v, %p : f32
-    %i = arith.fptosi %v : f32 to i32
-    %r = arith.trunci %i : i32 to i8
-    %j = arith.fptosi %w : f32 to i32
-    %s = arith.trunci %j : i32 to i8
-    memref.store %r, %out[%y0, %x] : memref<4x?xi8>
-    memref.store %s, %out[%one, %x] : memref<4x?xi8>
-    memref.store %r, %out[%y2, %x] : memref<4x?xi8>
-    memref.store %s, %out[%y3, %x] : memref<4x?xi8>
   } {kernel.simd}
   func.return
 }

@@ -14,6 +14,7 @@ from tilefuse.lowering.printers.async_copies import c_copies
 from tilefuse.lowering.printers.atomics import c_atomics
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, c_storage_type, lanes, short_name
 from tilefuse.lowering.printers.checks import check_barriers, places_of, read_parallel_threshold
+from tilefuse.lowering.printers.conversions import CONVERT, conversion_helpers
 from tilefuse.lowering.printers.expr import MUL, CExpr
 from tilefuse.lowering.printers.helper import Helper
 from tilefuse.lowering.printers.language import Language
@@ -232,6 +233,7 @@ class C(Language):
     fence = "__atomic_thread_fence(__ATOMIC_SEQ_CST);"
     shuffle = None
     computes_vectors = True
+    converts_vectors = True
     library: ClassVar[dict[str, Helper]] = {
         **COMMON,
         **_to_int(),
@@ -240,6 +242,7 @@ class C(Language):
         **_bits(),
         **_words(),
         **_HALF,
+        **conversion_helpers(),
         **VECTOR_FUNCTIONS,
         **c_copies(),
         **c_atomics(),
@@ -279,7 +282,7 @@ class C(Language):
             shared = " && ".join([f"{_product(counts)} >= 2", *_enough_work(function, factors)])
             return [f"#pragma omp parallel for{collapse} schedule({kind}) if({shared})"]
         # `omp simd` must stand right in front of the loop, and unrolls by itself.
-        if "kernel.simd" in loop.attributes:
+        if "kernel.simd" in loop.attributes or CONVERT in loop.attributes:
             return ["#pragma omp simd"]
         if (unroll := loop.attributes.get("kernel.unroll")) is None:
             return []

@@ -15,6 +15,7 @@ from tilefuse.dialects.gpu_shuffle import ShuffleOp
 from tilefuse.dialects.nvvm import GridDepAction, GriddepcontrolOp
 from tilefuse.lowering.printers.c_types import SIGNED, width_of
 from tilefuse.lowering.printers.checks import constant_value, read_parallel_threshold
+from tilefuse.lowering.printers.conversions import print_conversion
 from tilefuse.lowering.printers.expr import ADD, CExpr
 from tilefuse.lowering.printers.function_text import FunctionText
 from tilefuse.lowering.printers.memory import memory_of, read_pointers
@@ -27,6 +28,8 @@ LEVELS = tuple(f"{unit}_{axis}" for unit in ("block", "thread") for axis in "xyz
 def print_for(p: FunctionText, op: Operation) -> None:
     """Print a loop with variables for its carried values, or the index that replaces it on the GPU."""
     op = as_type(scf.ForOp, op)
+    if p.language.converts_vectors and print_conversion(p, op):
+        return
     level = op.attributes.get("kernel.level")
     if isinstance(level, StringAttr):
         if level.data not in LEVELS:

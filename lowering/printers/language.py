@@ -42,6 +42,8 @@ class Language(ABC):
     """Whether vectors of two 16-bit integers are computed in one register."""
     computes_vectors: ClassVar[bool] = False
     """Whether + - * take vectors, lane by lane."""
+    converts_vectors: ClassVar[bool] = False
+    """Whether loops marked `kernel.convert` are printed as helpers on whole vectors."""
     kernels_overlap: ClassVar[bool] = False
     """Whether a kernel may start before the one before it has ended (`nvvm.griddepcontrol`)."""
     library: ClassVar[dict[str, Helper]]

@@ -1,0 +1,212 @@
+"""Printing of a loop that only converts elements, between 8 or 16 bits and 32, as a call of a helper on whole vectors.
+
+GCC converts one vector of bytes at a time into four of floats, in six steps for AVX2; processors have an instruction
+that loads bytes as one vector of 32-bit numbers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import AnyFloat, Float32Type, IntegerType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tilefuse.dialects.constants import integer_constant
+from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED
+from tilefuse.lowering.printers.function_text import FunctionText
+from tilefuse.lowering.printers.helper import Helper
+from tilefuse.lowering.printers.memory import address, element
+
+CONVERT = "kernel.convert"
+"""Attribute of a loop over some columns that loads, converts and stores one element in each."""
+
+
+class _Row(NamedTuple):
+    """A conversion with a helper: casts in order, types before and after, by short names."""
+
+    casts: tuple[str, ...]
+    source: str
+    result: str
+
+
+_HELPERS = {
+    _Row(casts, source, result): name
+    for width in (8, 16)
+    for casts, source, result, name in (
+        (("arith.uitofp",), f"i{width}", "f32", f"widen_u{width}_f32"),
+        (("arith.sitofp",), f"i{width}", "f32", f"widen_s{width}_f32"),
+        (("arith.extui",), f"i{width}", "i32", f"widen_u{width}_i32"),
+        (("arith.extsi",), f"i{width}", "i32", f"widen_s{width}_i32"),
+        (("arith.fptosi", "arith.trunci"), "f32", f"i{width}", f"narrow_f32_i{width}"),
+        (("arith.trunci",), "i32", f"i{width}", f"narrow_i32_i{width}"),
+    )
+}
+
+
+def print_conversion(p: FunctionText, loop: scf.ForOp) -> bool:
+    """Print a loop marked `kernel.convert` as `widen_u8_f32(early, &in[x], 32);`; False for other loops."""
+    if CONVERT not in loop.attributes or (found := _conversion(loop)) is None:
+        return False
+    name, load, store, count = found
+    source = address(element(p, load.memref, _first(load, loop), load))
+    target = address(element(p, store.memref, _first(store, loop), store))
+    p.flush_reads()
+    p.prelude.require_type("lanes", LANES)
+    p.line(f"{p.library(name)}({target.text}, {source.text}, {count});")
+    return True
+
+
+def _conversion(loop: scf.ForOp) -> tuple[str, memref.LoadOp, memref.StoreOp, int] | None:
+    """Return the helper, the load and the store of a loop, and its number of columns."""
+    count = integer_constant(loop.ub)
+    ops = [op for op in loop.body.block.ops if not isinstance(op, (arith.AddiOp, scf.YieldOp))]
+    if integer_constant(loop.lb) != 0 or integer_constant(loop.step) != 1 or count is None or len(ops) < 3:
+        return None
+    load, *casts, store = ops
+    if not isinstance(load, memref.LoadOp) or not isinstance(store, memref.StoreOp):
+        return None
+    row = _Row(tuple(op.name for op in casts), _short(load.res.type), _short(store.value.type))
+    name = _HELPERS.get(row)
+    return None if name is None else (name, load, store, count)
+
+
+def _short(type: Attribute) -> str:
+    if isinstance(type, IntegerType):
+        return f"i{type.width.data}"
+    return "f32" if isinstance(type, Float32Type) else str(type) if isinstance(type, AnyFloat) else ""
+
+
+def _first(access: memref.LoadOp | memref.StoreOp, loop: scf.ForOp) -> list[SSAValue]:
+    """Return the indices of the element that the loop's first iteration accesses."""
+    *others, last = access.indices
+    if isinstance(owner := last.owner, Operation) and owner.parent is loop.body.block:
+        assert isinstance(owner, arith.AddiOp)
+        return [*others, owner.lhs]
+    return [*others, loop.lb]
+
+
+LANES = """#if defined(__AVX512F__)
+#define LANES 16
+#elif defined(__AVX2__)
+#define LANES 8
+#else
+#define LANES 1
+#endif
+typedef int ints __attribute__((vector_size(4 * LANES)));
+typedef float floats __attribute__((vector_size(4 * LANES)));"""
+"""Types of the helpers: vectors of as many 32-bit numbers as fit a register; compilers are left all else."""
+
+_NUMBERS = {"f32": "float", "i32": UNSIGNED[32]}
+
+
+def conversion_helpers() -> dict[str, Helper]:
+    """Return the helpers of loads as `n` 32-bit numbers, and of stores of `n` such numbers as 8 or 16 bits."""
+    found = dict[str, Helper]()
+    for width in (8, 16):
+        for sign in "us":
+            found[f"extend_{sign}{width}"] = Helper(_extend(sign, width))
+        found[f"truncate_i{width}"] = Helper(_truncate(width))
+        for kind, number in _NUMBERS.items():
+            for sign in "us":
+                name, vector = f"widen_{sign}{width}_{kind}", f"extend_{sign}{width}"
+                found[name] = Helper(_widen(name, vector, number, sign, width), (vector,))
+            name, vector = f"narrow_{kind}_i{width}", f"truncate_i{width}"
+            found[name] = Helper(_narrow(name, vector, number, width), (vector,))
+    return found
+
+
+def _widen(name: str, vector: str, number: str, sign: str, width: int) -> str:
+    floats, a = number == "float", f"{vector}(a + i)"
+    return f"""void {name}({number}* restrict r, const {UNSIGNED[width]}* restrict a, int n) {{
+  int i = 0;
+#if LANES > 1
+  for (; i + LANES <= n; i += LANES) {{
+    const {"floats" if floats else "ints"} v = {f"__builtin_convertvector({a}, floats)" if floats else a};
+    __builtin_memcpy(r + i, &v, sizeof v);
+  }}
+#endif
+  for (; i < n; ++i) r[i] = {"" if sign == "u" else f"({SIGNED[width]})"}a[i];
+}}"""
+
+
+def _narrow(name: str, vector: str, number: str, width: int) -> str:
+    floats = number == "float"
+    value = "__builtin_convertvector(v{0}, ints)" if floats else "v{0}"
+    kind = "floats" if floats else "ints"
+    return f"""void {name}({UNSIGNED[width]}* restrict r, const {number}* restrict a, int n) {{
+  int i = 0;
+{_FOUR.format(kind=kind, value=value.format("[k]")) if width == 8 else ""}#if LANES > 1
+  for (; i + LANES <= n; i += LANES) {{
+    {kind} v;
+    __builtin_memcpy(&v, a + i, sizeof v);
+    {vector}(r + i, {value.format("")});
+  }}
+#endif
+  for (; i < n; ++i) r[i] = ({UNSIGNED[width]})(int)a[i];
+}}"""
+
+
+_FOUR = """#if LANES == 8 && !defined(__clang__)
+  for (; i + 32 <= n; i += 32) {{
+    typedef short shorts __attribute__((vector_size(32)));
+    {kind} v[4];
+    ints w[4];
+    __builtin_memcpy(v, a + i, sizeof v);
+    for (int k = 0; k < 4; ++k) w[k] = {value} & 255;
+    const shorts x = __builtin_ia32_packusdw256(w[0], w[1]), y = __builtin_ia32_packusdw256(w[2], w[3]);
+    const ints z = (ints)__builtin_ia32_packuswb256(x, y);
+    const ints b = __builtin_ia32_permvarsi256(z, (ints){{0, 4, 1, 5, 2, 6, 3, 7}});
+    __builtin_memcpy(r + i, &b, sizeof b);
+  }}
+#endif
+"""
+"""Of AVX2: four vectors become one vector of bytes; its instructions treat the halves of a vector alike."""
+
+
+def _extend(sign: str, width: int) -> str:
+    """Return the helper that loads a vector of integers of 8 or 16 bits as 32-bit integers."""
+    of, bytes = {8: "char", 16: "short"}[width], width // 8
+    extend = {"u": "zx", "s": "sx"}[sign] + {8: "bd", 16: "wd"}[width]
+    load_8 = "  long long b;\n  __builtin_memcpy(&b, a, 8);\n  const narrow c = (narrow)(halves){b, 0};"
+    load_16 = "  narrow c;\n  __builtin_memcpy(&c, a, sizeof c);"
+    return f"""ints extend_{sign}{width}(const {UNSIGNED[width]}* a) {{
+#if defined(__clang__) || LANES == 1
+  typedef {(UNSIGNED if sign == "u" else SIGNED)[width]} narrow __attribute__((vector_size({bytes} * LANES)));
+{load_16}
+  return __builtin_convertvector(c, ints);
+#elif LANES == 16
+  typedef {of} narrow __attribute__((vector_size({bytes} * LANES)));
+{load_16}
+  return __builtin_ia32_pmov{extend}512_mask(c, (ints){{0}}, 0xffff);
+#else
+  typedef {of} narrow __attribute__((vector_size(16)));
+  typedef long long halves __attribute__((vector_size(16)));
+{load_8 if width == 8 else load_16}
+  return __builtin_ia32_pmov{extend}256(c);
+#endif
+}}"""
+
+
+def _truncate(width: int) -> str:
+    """Return the helper that stores the low 8 or 16 bits of a vector of 32-bit integers."""
+    of, bytes, letter = ("char", 1, "b") if width == 8 else ("short", 2, "w")
+    pack = "const longs x = (longs)__builtin_ia32_packusdw256(v & 65535, v & 65535);"
+    last = "const long long b[2] = {x[0], x[2]};"
+    if width == 8:
+        pack = "const shorts w = __builtin_ia32_packusdw256(v & 255, v & 255);"
+        last = "const ints x = (ints)__builtin_ia32_packuswb256(w, w);\n  const int b[2] = {x[0], x[4]};"
+    return f"""void truncate_i{width}({UNSIGNED[width]}* r, ints v) {{
+#if defined(__clang__) || LANES == 1
+  typedef {UNSIGNED[width]} narrow __attribute__((vector_size({bytes} * LANES)));
+  const narrow b = __builtin_convertvector(v, narrow);
+#elif LANES == 16
+  typedef {of} narrow __attribute__((vector_size({bytes} * LANES)));
+  const narrow b = __builtin_ia32_pmovd{letter}512_mask(v, (narrow){{0}}, 0xffff);
+#else
+  typedef {"short shorts" if width == 8 else "long long longs"} __attribute__((vector_size(32)));
+  {pack}
+  {last}
+#endif
+  __builtin_memcpy(r, &b, sizeof b);
+}}"""

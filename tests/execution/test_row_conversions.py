@@ -1,0 +1,42 @@
+"""Rows of 8- and 16-bit pixels beside 32-bit arithmetic on CPUs: each width of a row, to the bit."""
+
+import numpy as np
+import pytest
+
+import tilefuse as hl
+from tilefuse.analysis.machine import machine
+
+PIXELS = {"uint8": hl.UInt(8), "int8": hl.Int(8), "uint16": hl.UInt(16), "int16": hl.Int(16)}
+WIDE = {"float32": hl.Float(32), "int32": hl.Int(32)}
+WIDTHS = (1, 3, 7, 8, 9, 31, 32, 33, 70, 131)
+
+
+def pipeline(pixel, result, wide):
+    """Return the mean of three pixels in `wide` numbers, saturated to `result`."""
+    image, x, y, f = hl.ImageParam(PIXELS[pixel], 2, "image"), hl.Var("x"), hl.Var("y"), hl.Func("f")
+    read = hl.BoundaryConditions.repeat_edge(image)
+    total = sum((hl.cast(WIDE[wide], read[x + i, y]) for i in (-1, 1)), hl.cast(WIDE[wide], read[x, y]))
+    low, high = np.iinfo(result).min, np.iinfo(result).max
+    third = total * hl.f32(1 / 3) if wide == "float32" else total / 3
+    f[x, y] = hl.cast(PIXELS[result], hl.clamp(third, low, high))
+    return hl.Pipeline(f)
+
+
+@pytest.mark.parametrize("wide", WIDE)
+@pytest.mark.parametrize("result", PIXELS)
+@pytest.mark.parametrize("pixel", PIXELS)
+def test_rows_of_any_width(pixel, result, wide):
+    made = pipeline(pixel, result, wide)
+    program, reference = made.compile("cpu", strict_float=True), made.compile("reference")
+    limits = np.iinfo(pixel)
+    for width in WIDTHS:
+        array = np.random.default_rng(width).integers(limits.min, limits.max + 1, (5, width)).astype(pixel)
+        array.flat[:2] = limits.min, limits.max
+        np.testing.assert_array_equal(program(array), reference(array), err_msg=f"{width} columns")
+
+
+def test_rows_are_converted_by_vectors():
+    """On processors of AVX2 and later."""
+    source = pipeline("uint8", "uint8", "float32").compile("cpu", extent=(512, 512)).source()
+    converted = "widen_u8_f32(&" in source and "narrow_f32_i8(&" in source
+    assert converted == (machine("cpu").vector_bytes >= 32)
