@@ -1,11 +1,11 @@
 """`split-conversions`: compute columns by whole vectors, with conversions of narrow elements in loops of their own.
 
-    scf.for %x = %a to %b {                    scf.for %part = %a to %full step 32 {
-      %p = memref.load %in[%x] : i8              scf.for %i = 0 to 32 { load %in, uitofp, store %wide[%i] } {kernel.convert}
-      %f = arith.uitofp %p : i8 to f32   =>      scf.for %i = 0 to 32 { compute on %wide, store %kept[%i] } {kernel.simd}
-      ...                                        scf.for %i = 0 to 32 { load %kept[%i], casts, store %out } {kernel.convert}
-      memref.store %q, %out[%x] : i8           }
-    } {kernel.simd}                            the loop as it was, from %full to %b
+    scf.for %x = %a to %b {              scf.for %part = %a to %full step 32 {
+      %p = memref.load %in[%x] : i8        scf.for %i = 0 to 32 { load, uitofp, store %wide[%i] } {kernel.convert}
+      %f = arith.uitofp %p         =>      scf.for %i = 0 to 32 { compute, store %kept[%i] } {kernel.simd}
+      ...                                  scf.for %i = 0 to 32 { load %kept[%i], casts, store } {kernel.convert}
+      memref.store %q, %out[%x] : i8     }
+    } {kernel.simd}                      the loop as it was, from %full to %b
 
 Compilers compute as many vectors of floats as a vector of pixels has elements per float, four for bytes, at once: they
 run out of registers, and GCC widens bytes in steps through 16 bits. A loop marked `kernel.convert` is printed as a
@@ -261,9 +261,7 @@ class _Parts:
 
         self._loop(compute, SIMD)
 
-    def _needed(
-        self, without: set[Operation], ends: set[Operation], values: Sequence[SSAValue]
-    ) -> set[Operation]:
+    def _needed(self, without: set[Operation], ends: set[Operation], values: Sequence[SSAValue]) -> set[Operation]:
         """Return the operations that the stores other than `without`, and `values`, depend on up to `ends`."""
         block = self.loop.body.block
         stores = [op for op in block.ops if isinstance(op, memref.StoreOp) and op not in without]
