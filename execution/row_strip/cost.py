@@ -39,15 +39,20 @@ SHARED_ROW_COST = 19.0
 STORE_WAIT = 100.0
 """Vectors that could be computed while a loop waits for the stores of the one before it, which it reads: in small
 pictures, whose rows are short."""
-ROWS_PER_LOOP = (1, 4, 6)
-"""Rows of the output in one loop: boxes of 3x3 points take 0.6 of the time of one row with four, 0.54 with six."""
+ROWS_PER_LOOP = {16: (1, 2, 4), 32: (1, 4, 6)}
+"""Rows of the output in one loop, by vector registers: boxes of 3x3 points take 0.6 of the time of one row with four,
+0.54 with six, for which 16 registers are too few."""
 WIDE = 512
 """Columns from which on strips may compute more rows than `OF_SEVERAL` in one loop: a short loop of many rows takes
 as long as its stores wait, which the loop after it reads."""
 OF_SEVERAL = 4
 """Rows in a loop over several stages, at most: registers hold no more."""
-SHARED_LOADS = 0.73
-"""Share of the loads of one row that several in one loop must be left, at most, for them to be compared."""
+SHARED_LOADS = {16: 0.9, 32: 0.73}
+"""Share of the loads of one row that several in one loop must be left, at most, for them to be compared, by vector
+registers."""
+FEW_CORES_SHARE = {16: 0.8, 32: 1.0}
+"""Share of the time of main memory for one row that it takes for several in one loop, by vector registers, if the
+memory waits for few cores: they then load from more places at a time."""
 POINTERS = 14
 """Rows that a loop may load or store with the address of each in a register; x86-64 has 16, one is of the column."""
 POINTER_COST = 2.5
@@ -76,10 +81,10 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Sequence[Candidate]
     planes = [1 if span is None else span[1] - span[0] + 1 for span in deep]
     counts = [
         rows
-        for rows in (rolling_rows(facts, planes, rows_per_loop) for rows_per_loop in ROWS_PER_LOOP)
+        for rows in (rolling_rows(facts, planes, n) for n in ROWS_PER_LOOP[_registers(machine)])
         if rows[facts.output].rows_per_loop <= OF_SEVERAL or all(len(ids) == 1 for ids in _loops(facts, rows))
     ]
-    ways = counts if _shares_rows(facts, counts) else counts[:1]
+    ways = counts if _shares_rows(facts, counts, machine) else counts[:1]
     narrow = [ACROSS_WIDTH] if any(reads_across(facts.model.nodes[id], facts.members) for id in facts.members) else []
     alone = (
         [c for rows in ways for c in _candidates(facts, machine, planes, rows, _single(facts))] if not narrow else []
@@ -87,6 +92,11 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Sequence[Candidate]
     return [c for c in alone if _is_little(facts, c, machine)] or [
         c for rows in ways for c in _candidates(facts, machine, planes, rows, _several(facts, machine, narrow))
     ]
+
+
+def _registers(machine: Machine) -> int:
+    """Return the vector registers for which constants are known."""
+    return 32 if machine.vector_registers >= 32 else 16
 
 
 def _single(facts: GroupFacts) -> Iterator[tuple[int, int]]:
@@ -135,7 +145,8 @@ def _candidates(
             continue
         tile = (width, tall, *planes)
         found = _features(facts, rows, each, tile, machine)
-        found = replace(found, kept_bytes=kept)
+        few = FEW_CORES_SHARE[_registers(machine)] if rows_per_loop > 1 and machine.cores < STREAM_CORES else 1.0
+        found = replace(found, kept_bytes=kept, memory_share=few)
         is_static = is_static_better(found, machine)
         found = replace(
             found, streaming_stores=streaming_stores, is_static=is_static, vector_bytes=machine.vector_bytes
@@ -157,14 +168,14 @@ def streams_output(facts: GroupFacts, machine: Machine) -> bool:
     return machine.cores >= STREAM_CORES and not machine.keeps(facts.picture_bytes, in_call=in_call)
 
 
-def _shares_rows(facts: GroupFacts, counts: Sequence[dict[int, StageRows]]) -> bool:
+def _shares_rows(facts: GroupFacts, counts: Sequence[dict[int, StageRows]], machine: Machine) -> bool:
     """Whether rows of a stage are worth computing together: they share loads, and match the output's in number."""
     if any(follow[1].ratio != 1 for follow in facts.follow.values()):
         return False
     single, *more = (
         sum(_loads_of(facts, rows, ids) for ids in _loops(facts, rows) if not _is_copy(facts, ids)) for rows in counts
     )
-    return min(more, default=single) <= SHARED_LOADS * single
+    return min(more, default=single) <= SHARED_LOADS[_registers(machine)] * single
 
 
 def _is_copy(facts: GroupFacts, ids: Sequence[int]) -> bool:

@@ -32,6 +32,8 @@ class StripFeatures(Features):
     """Bytes of the rows that a strip keeps, and of input rows that it reads again."""
     rows_per_loop: int = 1
     """Rows of the output in one loop."""
+    memory_share: float = 1.0
+    """Share of the bytes' time that main memory takes, as several rows are accessed at a time."""
     streaming_stores: bool = False
     """Whether the output goes to memory past the caches."""
     is_static: bool = False
@@ -55,4 +57,4 @@ class StripFeatures(Features):
         compute = rounds * self.instructions / (machine.instructions_per_us / machine.cores)
         if self.rows_per_loop == 1 and self.kept_bytes > machine.first_cache_bytes:
             compute *= BEYOND_CACHE
-        return self.bytes / machine.bytes_per_us, compute
+        return self.memory_share * self.bytes / machine.bytes_per_us, compute
