@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from tilefuse.analysis.index import AnyIndex, Index
+from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.regions import fixed_span
 from tilefuse.dialects.img.attrs import Level, Memory
@@ -47,9 +47,12 @@ WIDE = 512
 as long as its stores wait, which the loop after it reads."""
 OF_SEVERAL = 4
 """Rows in a loop over several stages, at most: registers hold no more."""
-SHARED_LOADS = {16: 0.9, 32: 0.73}
+SHARED_LOADS = {16: 0.76, 32: 0.73}
 """Share of the loads of one row that several in one loop must be left, at most, for them to be compared, by vector
 registers."""
+LONGEST_LOOP = {16: 256.0, 32: math.inf}
+"""Instructions of a loop over several rows, of all rows, at most, by vector registers: of longer ones compilers keep
+most values in memory."""
 FEW_CORES_SHARE = {16: 0.8, 32: 1.0}
 """Share of the time of main memory for one row that it takes for several in one loop, by vector registers, if the
 memory waits for few cores: they then load from more places at a time."""
@@ -139,6 +142,8 @@ def _candidates(
     places = {id: Placement(Level.Block, Memory.Shared) for id in facts.members if id != facts.output}
     streaming_stores = streams_output(facts, machine)
     rows_per_loop, each = rows[facts.output].rows_per_loop, _loop_costs(facts, rows)
+    if rows_per_loop > 1 and rows_per_loop * max(cost for _, cost in each) > LONGEST_LOOP[_registers(machine)]:
+        return
     for width, tall in sizes:
         kept = kept_bytes(facts, rows, width)
         if kept > machine.fast_bytes or (rows_per_loop > OF_SEVERAL and width < min(WIDE, facts.box[0])):
@@ -342,8 +347,17 @@ def _read(facts: GroupFacts, rows: dict[int, StageRows], producer: int) -> float
     """Bound the points of a function that all strips read: each reads few of many planes."""
     read: dict[tuple[AnyIndex, ...], float] = {}
     for id, r in rows.items():
-        for at in (a.indices for a in facts.model.nodes[id].hull if a.producer == producer):
+        places = [a.indices for a in facts.model.nodes[id].hull if a.producer == producer]
+        each = len(facts.model.nodes[id].offsets.get(producer, ())) / max(1, len({at[2:] for at in places}))
+        for at in places:
             steps = [float(abs(i.ratio)) if isinstance(i, Index) else 1.0 for i in at[:2]]
             points = r.planes * r.column_steps * r.row_steps / r.rows_per_loop * math.prod(steps)
-            read[at[2:]] = max(read.get(at[2:], 0.0), points)
+            read[at[2:]] = max(read.get(at[2:], 0.0), points * _chosen_planes(facts, producer, at, each))
     return sum(read.values()) * _planes(facts) * math.prod(facts.box[:2])
+
+
+def _chosen_planes(facts: GroupFacts, producer: int, at: Sequence[AnyIndex], reads: float) -> float:
+    """Return how many planes `reads` read, if data choose the plane of each: at most those of the function."""
+    needed = facts.model.nodes[producer].needed
+    chosen = [d for d in range(2, len(at)) if isinstance(i := at[d], GeneralIndex) and i.data_dependent]
+    return min(max(1.0, reads), math.prod(float(needed[d]) for d in chosen)) if needed and chosen else 1.0

@@ -24,7 +24,15 @@ from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
 from tilefuse.execution.across import ACROSS_HEIGHT, ACROSS_WIDTH
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.row_strip.attribute import StripSchedule
-from tilefuse.execution.row_strip.cost import OF_SEVERAL, ROWS_PER_LOOP, WIDE, _late, is_static_better, streams_output
+from tilefuse.execution.row_strip.cost import (
+    OF_SEVERAL,
+    ROWS_PER_LOOP,
+    WIDE,
+    _late,
+    is_static_better,
+    streams_output,
+    strip_candidates,
+)
 from tilefuse.execution.row_strip.features import StripFeatures
 from tilefuse.execution.row_strip.loops import loops
 from tilefuse.execution.row_strip.model import RowStrip
@@ -576,7 +584,41 @@ def test_rows_that_share_loads_are_computed_in_a_loop(squares):
     passes = standard_passes("emerald_rapids", extent=(8192, 8192))
     module = run_passes(nine_points(squares, steps=4 if squares else 12).to_module(), passes)
     found = {int(n) for n in re.findall(r"rows_per_loop = (\d+)", str(module))}
-    assert found == {OF_SEVERAL if squares else max(ROWS_PER_LOOP)}
+    assert found == {OF_SEVERAL if squares else max(ROWS_PER_LOOP[32])}
+
+
+@pytest.mark.parametrize("target", ["zen3", "emerald_rapids"])
+def test_rows_in_a_loop_fit_the_vector_registers(target):
+    """Loops hold as many rows as the processor has registers for, and blurs, whose rows are few, some of them."""
+    module = run_passes(nine_points(False, steps=4).to_module(), standard_passes(target, extent=(1536, 2560)))
+    found = {int(n) for n in re.findall(r"rows_per_loop = (\d+)", str(module))}
+    assert found
+    assert found <= set(ROWS_PER_LOOP[machine(target).vector_registers])
+
+
+def test_planes_that_data_choose_count_once_per_read():
+    """A kernel that chooses a plane for each of its reads reads more planes, but not more than there are."""
+
+    def megabytes(places):
+        x, y, z = hl.Var("x"), hl.Var("y"), hl.Var("z")
+        planes, choice = hl.ImageParam(hl.Float(32), 3, "planes"), hl.ImageParam(hl.UInt(8), 1, "choice")
+        stage, out = hl.Func("stage"), hl.Func("out")
+        stage[x, y, z] = planes[x, y, z] * 2
+        reads = [stage[x + i, y, hl.clamp(hl.cast(hl.Int(32), choice[i]), 0, 7)] for i in range(places)]
+        out[x, y] = sum(reads[1:], reads[0])
+        model = extract(find_pipeline(hl.Pipeline(out).to_module()), (1024, 1024))
+        output = model.stages[-1].id
+        found = strip_candidates(GroupFacts(model, [output], output, (1024, 1024)), machine("zen3"))
+        return min(c.features.bytes for c in found) / 2**20
+
+    assert planes_in(megabytes(1)) == 2
+    assert planes_in(megabytes(4)) == 5
+    assert planes_in(megabytes(20)) == 9
+
+
+def planes_in(megabytes):
+    """Return the planes of 1024 x 1024 floats that are read and written, without halos."""
+    return int(megabytes // 4)
 
 
 def test_short_rows_are_fewer_in_a_loop():
