@@ -194,10 +194,9 @@ def _limited(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue, dict
     found: dict[SSAValue, dict[int, _Ends]] = {}
 
     def limit(function: SSAValue, needed: Sequence[Span]) -> list[Span]:
-        spans, taken, bounded = list(needed), {}, _bounded(function)
+        spans, taken = list(needed), {}
         for dim, ends in repeated.of(function).items():
-            # edges may lie outside of a promised box, of which no reader asks for more than there is
-            if dim not in bounded and (clipped := _clipped(spans[dim], ends)) != spans[dim]:
+            if (clipped := _clipped(spans[dim], ends)) != spans[dim]:
                 spans[dim], taken[dim] = clipped, ends
         readers = (use.operation for use in function.uses)
         few = not taken or _points(spans) > (1 - SAVED) * _points(needed)
@@ -208,15 +207,6 @@ def _limited(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue, dict
 
     needed_spans(pipeline, extent, limit)
     return found
-
-
-def _bounded(function: SSAValue) -> set[int]:
-    """Return the dimensions along which a group's result has a declared box."""
-    group = function.owner
-    assert isinstance(group, GroupOp)
-    stage = group.yield_op.values[group.funcs.index(function)].owner
-    bounds = stage.bounds if isinstance(stage, StageOp) else None
-    return {d for d, box in enumerate(bounds.data) if box is not None} if bounds is not None else set()
 
 
 def _repeat(function: SSAValue, limits: dict[int, _Ends]) -> None:
