@@ -138,7 +138,7 @@ def _accepts(command: tuple[str, ...], *flags: str) -> bool:
 
 
 def _links(command: tuple[str, ...], *flags: str, folder: Path, name: str) -> bool:
-    """Whether a compiler makes a shared library with these flags: it may know -fopenmp, and lack what to link."""
+    """Whether a compiler makes a shared library with these flags: it may know -fopenmp, and lack its library."""
     (folder / f"{name}.c").write_text(_PARALLEL_LOOP)
     done = _run([*command, *flags, "-fPIC", "-shared", "-o", f"{name}.so", f"{name}.c"], folder)
     if done.returncode == 0 and (folder / f"{name}.so").exists():
