@@ -72,7 +72,7 @@ def fingerprint(group: GroupOp) -> Hashable:
             attributes["map"] = StringAttr(", ".join(str(e) if p is None else "plane" for e, p in indices))
         return (
             op.name,
-            tuple(sorted((k, _hashable(a)) for k, a in attributes.items() if k not in _NAMES)),
+            tuple(sorted((k, hashable(a)) for k, a in attributes.items() if k not in _NAMES)),
             op.result_types,
         )
 
@@ -116,6 +116,6 @@ def _known(function: SSAValue) -> Hashable:
     return (str(function.type), tuple(static_strides(function)))
 
 
-def _hashable(attribute: Attribute) -> Hashable:
-    # an affine map holds expressions that hash by structure; everything else is hashable as it is
+def hashable(attribute: Attribute) -> Hashable:
+    """Return an attribute in a form that hashes by structure: an affine map's text, else the attribute itself."""
     return str(attribute) if isinstance(attribute, AffineMapAttr) else attribute

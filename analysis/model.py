@@ -131,9 +131,9 @@ class PipelineModel:
     """Nodes in program order (producers first) and their reads; for graph algorithms see `graph.py`."""
 
     name: str
-    nodes: list[Node] = field(default_factory=list)
     parallel_instructions: float = math.inf
     """Instructions of a kernel from which several threads of the CPU that it is lowered for compute its tiles."""
+    nodes: list[Node] = field(default_factory=list)
     node_of: dict[SSAValue, int] = field(default_factory=dict)
     _consumers: list[list[int]] = field(default_factory=list)
     _producers: list[list[int]] = field(default_factory=list)
@@ -216,10 +216,12 @@ def _bounds(op: InputOp | Definition, rank: int) -> tuple[tuple[int, int] | None
     return (*found[:2], *(None,) * (rank - 2)) if BY_PLANES in op.attributes else found
 
 
-def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> PipelineModel:
+def extract(
+    pipeline: PipelineOp, extent: Sequence[int] | None = None, *, parallel_instructions: float = math.inf
+) -> PipelineModel:
     """Extract the model of a pipeline at level 1, 2 or 3; with `extent`, compute the points that each node needs."""
     extents = {} if extent is None else needed_extents(pipeline, extent)
-    model = PipelineModel(pipeline.sym_name.data)
+    model = PipelineModel(pipeline.sym_name.data, parallel_instructions)
     boundary: dict[SSAValue, BoundaryKind | None] = {}
 
     def add(op: InputOp | Definition, funcs: Sequence[SSAValue]) -> Node:

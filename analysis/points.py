@@ -7,7 +7,8 @@ the access, from a clamp or from a type. Nothing is an error here: what cannot b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
@@ -35,6 +36,11 @@ from tilefuse.dialects.img.types import FuncType
 
 Extents = tuple[int, ...]
 """Points per dimension, x first."""
+
+
+def count_points(spans: Iterable[Span]) -> int:
+    """Return the number of points in a region."""
+    return math.prod(high - low + 1 for low, high in spans)
 
 
 def nominal_extents(bounds: Sequence[tuple[int, int] | None], extent: Sequence[int]) -> Extents:

@@ -215,8 +215,11 @@ class Emitter:
             return a % d
         return self.sub(a, self.mul(self.floordiv(a, d), d), hint)
 
-    def div_rem(self, a: Num, d: int) -> tuple[Num, Num]:
-        """Emit (a / d, a % d) of a non-negative a."""
+    def div_rem(self, a: Num, d: Num) -> tuple[Num, Num]:
+        """Emit (a / d, a % d) of a non-negative a, d positive."""
+        if not isinstance(d, int):
+            quotient = self.op(arith.DivUIOp(self.value(a), self.value(d)))
+            return quotient, self.sub(a, self.mul(quotient, d))
         if isinstance(a, int):
             return divmod(a, d)
         if d == 1:

@@ -19,10 +19,11 @@ from functools import partial
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AffineMapAttr, IndexType, UnitAttr
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tilefuse.analysis.access import coordinates, indices_of
+from tilefuse.analysis.duplicates import hashable
 from tilefuse.analysis.index import Index
 from tilefuse.dialects.img.ops import BY_PLANES, PipelineOp, ReadOp, StageOp, YieldOp, prints
 from tilefuse.dialects.img.types import FuncType
@@ -256,7 +257,7 @@ def _key(stage: StageOp, term: _Term) -> Hashable:
     found: list[Hashable] = []
     for op in term.ops:
         attributes = {**op.attributes, **op.properties}.items()
-        facts: Hashable = tuple(sorted((k, _hashable(a)) for k, a in attributes))
+        facts: Hashable = tuple(sorted((k, hashable(a)) for k, a in attributes))
         if isinstance(op, ReadOp):
             where = indices_of(op, coordinates(stage))
             facts = tuple(("x", i.offset - term.column) if isinstance(i, Index) and i.var == 0 else i for i in where)
@@ -264,7 +265,3 @@ def _key(stage: StageOp, term: _Term) -> Hashable:
         for result in op.results:
             numbers[result] = len(numbers)
     return tuple(found)
-
-
-def _hashable(attribute: Attribute) -> Hashable:
-    return str(attribute) if isinstance(attribute, AffineMapAttr) else attribute

@@ -5,6 +5,7 @@ A warp-tiled body is left in operations on whole tiles, which `lower-warp-tiles`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 
@@ -53,9 +54,8 @@ class LowerGroups(ModulePass):
                     raise PipelineError(
                         f"{what} '{stage.sym_name.data}' is not in a group; run {by} before lower-groups", stage
                     )
-            model = extract(pipeline)
-            if not self.warps:
-                model.parallel_instructions = machine(self.target).parallel_instructions
+            parallel = math.inf if self.warps else machine(self.target).parallel_instructions
+            model = extract(pipeline, parallel_instructions=parallel)
             for group in groups:
                 if (name := kernel_name(group)) in present:
                     raise PipelineError(
@@ -71,7 +71,7 @@ class LowerGroups(ModulePass):
                 for function in lower_group(first, model, _differing([first, *others], model)):
                     op.body.block.insert_op_before(function, pipeline)
                     if not self.warps and function.sym_name.data == kernel_name(first):
-                        share_few(first, function, model.parallel_instructions)
+                        share_few(first, function, parallel)
 
 
 def by_kernel(groups: Sequence[GroupOp]) -> list[list[GroupOp]]:

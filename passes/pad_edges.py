@@ -26,7 +26,7 @@ from tilefuse.analysis.access import accesses, behind_boundaries, free_name, fun
 from tilefuse.analysis.index import Index, Span
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import machine
-from tilefuse.analysis.points import NominalSizes, needed_spans
+from tilefuse.analysis.points import NominalSizes, count_points, needed_spans
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.analysis.scalars import boundary_box
 from tilefuse.dialects.diagnostics import PipelineError
@@ -88,7 +88,7 @@ class _Edges:
     def vectors(self) -> float:
         """Return the instructions of all columns by vectors."""
         return sum(
-            _points(self._spans[stage.funcs[0]])
+            count_points(self._spans[stage.funcs[0]])
             / self._lanes(stage.funcs[0])
             * (_instructions(stage) + len(list(reads(stage))))
             for stage in self._group.stages
@@ -111,13 +111,13 @@ class _Edges:
             first = max(first, -((x.offset - start) // x.num))
             last = min(last, (end - x.offset) // x.num)
         beside = (high - low + 1) - max(0, last - first + 1)
-        return _points(rest) * beside * (MOVED_READ * len(read) + _instructions(stage))
+        return count_points(rest) * beside * (MOVED_READ * len(read) + _instructions(stage))
 
     def _copy(self, function: SSAValue) -> float:
         (low, high), *rest = self._spans[function]
         start, end = self._inside(function, (low, high))
         beside = (high - low + 1) - max(0, min(end, high) - max(start, low) + 1)
-        return _points(rest) * (2 * (high - low + 1) / self._lanes(function) + COPIED_ROW + MOVED_READ * beside)
+        return count_points(rest) * (2 * (high - low + 1) / self._lanes(function) + COPIED_ROW + MOVED_READ * beside)
 
     def _inside(self, function: SSAValue, otherwise: Span) -> Span:
         """Return the columns that no boundary of a function moves."""
@@ -134,10 +134,6 @@ class _Edges:
 
 def _instructions(stage: StageOp) -> float:
     return sum(map(instruction_cost, stage.body.block.ops))
-
-
-def _points(spans: Sequence[Span]) -> int:
-    return math.prod(high - low + 1 for low, high in spans)
 
 
 def _padded(group: GroupOp) -> list[SSAValue]:

@@ -48,9 +48,9 @@ class ParallelCompilation(Generic[T]):
 
     def _next(self) -> tuple[str, T]:
         """Compile the next queued kernel; there is one for each call."""
-        is_recompilation, others = self._waiting
+        recompilations, others = self._waiting
         try:
-            name, text = is_recompilation.popleft()
+            name, text = recompilations.popleft()
         except IndexError:
             name, text = others.popleft()
         return name, self._compile(name, text)
@@ -67,7 +67,7 @@ class ParallelCompilation(Generic[T]):
 def parallel_executor(
     compile: Callable[[str, str], T], kernels: int
 ) -> Iterator[SerialCompilation[T] | ParallelCompilation[T]]:
-    """Return an executor for `kernels` kernels: a parallel one, unless there is only one kernel."""
+    """Yield an executor for `kernels` kernels: a parallel one, unless there is only one kernel."""
     if kernels == 1:
         yield SerialCompilation(compile)
         return

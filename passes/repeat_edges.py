@@ -16,8 +16,7 @@ tiles then clamp their reads.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -29,7 +28,7 @@ from xdsl.passes import ModulePass
 from tilefuse.analysis.access import StageRead, accesses
 from tilefuse.analysis.index import Index, Span
 from tilefuse.analysis.machine import check_extent
-from tilefuse.analysis.points import NominalSizes, needed_spans
+from tilefuse.analysis.points import NominalSizes, count_points, needed_spans
 from tilefuse.analysis.scalars import eval_index
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoundaryKind
@@ -167,10 +166,6 @@ def _clipped(span: Span, ends: _Ends) -> Span:
     return max(first, min(low, last)), min(last, max(high, first))
 
 
-def _points(spans: Iterable[Span]) -> int:
-    return math.prod(high - low + 1 for low, high in spans)
-
-
 @dataclass(frozen=True)
 class RepeatEdges(ModulePass):
     """Compute functions with repeated edges only up to these edges, if their sources repeat their edges."""
@@ -194,13 +189,12 @@ def _limited(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue, dict
     found: dict[SSAValue, dict[int, _Ends]] = {}
 
     def limit(function: SSAValue, needed: Sequence[Span]) -> list[Span]:
-        spans, taken, bounded = list(needed), {}, _bounded(function)
+        spans, taken = list(needed), {}
         for dim, ends in repeated.of(function).items():
-            # edges may lie outside of a promised box, of which no reader asks for more than there is
-            if dim not in bounded and (clipped := _clipped(spans[dim], ends)) != spans[dim]:
+            if (clipped := _clipped(spans[dim], ends)) != spans[dim]:
                 spans[dim], taken[dim] = clipped, ends
         readers = (use.operation for use in function.uses)
-        few = not taken or _points(spans) > (1 - SAVED) * _points(needed)
+        few = not taken or count_points(spans) > (1 - SAVED) * count_points(needed)
         if few or not all(isinstance(r, ReadOp | BoundaryOp) for r in readers):
             return list(needed)
         found[function] = taken
@@ -208,15 +202,6 @@ def _limited(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue, dict
 
     needed_spans(pipeline, extent, limit)
     return found
-
-
-def _bounded(function: SSAValue) -> set[int]:
-    """Return the dimensions along which a group's result has a declared box."""
-    group = function.owner
-    assert isinstance(group, GroupOp)
-    stage = group.yield_op.values[group.funcs.index(function)].owner
-    bounds = stage.bounds if isinstance(stage, StageOp) else None
-    return {d for d, box in enumerate(bounds.data) if box is not None} if bounds is not None else set()
 
 
 def _repeat(function: SSAValue, limits: dict[int, _Ends]) -> None:

@@ -157,8 +157,8 @@ class Program:
         is_plain = sizes is None and mins is None
         requested = ({}, {}) if is_plain else (signature.sizes(sizes), signature.mins(mins))
         describe = self._seen.describe(inputs, out, params, requested) if self._requirements is None else None
-        if describe is not None and describe.seen is not None and not describe.may_overlap:
-            done = self._repeat(describe.seen, describe.pointers, inputs, out, params, stream)
+        if describe is not None and describe.cached is not None and not describe.may_overlap:
+            done = self._repeat(describe.cached, describe.pointers, inputs, out, params, stream)
             if done is not None:
                 return done[0]
         views = [view(a, slot.what) for a, slot in zip(inputs, signature.inputs, strict=True)]
@@ -232,7 +232,7 @@ class Program:
 
     def _repeat(
         self,
-        seen: CachedCall,
+        cached: CachedCall,
         pointers: list[int],
         inputs: Sequence[Any],
         out: Any,
@@ -240,22 +240,22 @@ class Program:
         stream: Any,
     ) -> tuple[Any] | None:
         """Run a call like the previous one; return its result as a tuple, or None if it differs."""
-        raw = self._settings.backend.stream_of(stream, seen.stream_kind, seen.device)
+        raw = self._settings.backend.stream_of(stream, cached.stream_kind, cached.device)
         if out is not None:
             results = out
         else:
             # the current stream of the library that makes them need not be looked up again
-            is_current = stream is None and seen.stream_kind is seen.kind
-            made = self._kept.take(seen, raw) if seen.kind is CUPY else None
+            is_current = stream is None and cached.stream_kind is cached.kind
+            made = self._kept.take(cached, raw) if cached.kind is CUPY else None
             if made is None:
-                made = seen.make_outputs(None if is_current else raw, inputs)
+                made = cached.make_outputs(None if is_current else raw, inputs)
                 if made is None:
                     return None
-                if seen.kind is CUPY:
-                    self._kept.keep(seen, raw, *made)
+                if cached.kind is CUPY:
+                    self._kept.keep(cached, raw, *made)
             results = made[0]
             pointers = pointers + made[1]
-        self._run(seen.prepared, pointers, params, seen.device, raw)
+        self._run(cached.prepared, pointers, params, cached.device, raw)
         if isinstance(results, SEVERAL_OUTPUTS):
             return (results[0] if len(results) == 1 else tuple(results),)
         return (results,)

@@ -35,6 +35,13 @@ def pieces(target: str, tile: Tile, *, stage_inputs: bool = False) -> list[Modul
     return [change.get(p.name, p) for p in standard_passes(target)]
 
 
+def warp_tiles(vector: int, warps: int, *, width: int = 0, algorithm: str = "all", **more: int) -> list[ModulePass]:
+    """Return the standard passes for an H200, with all groups in warp tiles; `more`: `rows`, `exchange`, ..."""
+    numbers = ", ".join(f"{name} = {int(number)}" for name, number in more.items())
+    tile = Tile("h200", shape="warp_tile", sizes=(width, 0), threads=(32, warps), vector=vector, more=numbers)
+    return [tile if isinstance(p, Tile) else p for p in passes("h200", algorithm=algorithm)]
+
+
 def evaluated(case: RandomPipeline) -> dict[str, np.ndarray]:
     """Return the evaluator's result for each output, with axes in reverse order of the dimensions."""
     return evaluate(case.module, case.grids, case.params, case.output_boxes, case.mins)

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import product
 
-from xdsl.dialects import arith, func, gpu
+from xdsl.dialects import func, gpu
 from xdsl.dialects.builtin import IntegerAttr, i1, i64
 from xdsl.ir import SSAValue
 
@@ -169,7 +169,7 @@ class _StagedGemm(GemmKernel):
         counts = [e.ceildiv(self.spans[last], step), *self.spans[last + 1 :]]
         places: list[Num] = []
         for n in counts[:-1]:
-            number, place = self._div_rem(number, n)
+            number, place = self.e.div_rem(number, n)
             places.append(place)
         places.append(number)
         cut = e.mul(places[0], step)
@@ -178,13 +178,6 @@ class _StagedGemm(GemmKernel):
         rest = e.min(e.sub(span, cut), step)
         is_full = None if isinstance(span, int) and span % step == 0 else e.compare("eq", rest, step)
         return [e.add(low, o) for low, o in zip(self.lows, offsets, strict=True)], rest, is_full
-
-    def _div_rem(self, a: Num, d: Num) -> tuple[Num, Num]:
-        e = self.e
-        if isinstance(d, int):
-            return e.div_rem(a, d)
-        quotient = e.op(arith.DivUIOp(e.value(a), e.value(d)))
-        return quotient, e.sub(a, e.mul(quotient, d))
 
     def _stage(self, number: Num, buffer: Num, thread: Num) -> None:
         """Begin to copy the operands of a slice."""

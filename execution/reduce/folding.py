@@ -79,6 +79,9 @@ class Fold(ABC):
             return self.e.op(arith.ConstantOp(IntegerAttr(int(value), type)))
         return self.e.op(arith.ConstantOp(FloatAttr(value, type)))  # type: ignore[call-overload]
 
+    def _select(self, condition: SSAValue, a: Values, b: Values) -> list[SSAValue]:
+        return [self.e.op(arith.SelectOp(condition, *pair)) for pair in zip(a, b, strict=True)]
+
     def _shuffled(self, value: SSAValue, by: int) -> SSAValue:
         e, type = self.e, value.type
         width = type.width.data if isinstance(type, IntegerType) else type.bitwidth  # type: ignore[attr-defined]
@@ -190,9 +193,6 @@ class Best(Fold):
         sign = "s" if self.element.signedness.data is Signedness.SIGNED else "u"
         return self.e.op(arith.CmpiOp(a, b, way if way == "eq" else f"{sign}{way}"))
 
-    def _select(self, condition: SSAValue, a: Values, b: Values) -> list[SSAValue]:
-        return [self.e.op(arith.SelectOp(condition, *pair)) for pair in zip(a, b, strict=True)]
-
 
 class Joined(Fold):
     """The values of a tuple under a rule, and whether there is one yet: with infinities no value is neutral."""
@@ -228,9 +228,6 @@ class Joined(Fold):
 
     def _is_there(self, flag: SSAValue) -> SSAValue:
         return self.e.op(arith.CmpiOp(flag, self._constant(THERE, 0), "ne"))
-
-    def _select(self, condition: SSAValue, a: Values, b: Values) -> list[SSAValue]:
-        return [self.e.op(arith.SelectOp(condition, *pair)) for pair in zip(a, b, strict=True)]
 
 
 class _Emitted(Numbers[SSAValue]):

@@ -71,7 +71,7 @@ class Traversal:
         segments = e.ceildiv(extent, segment)
         items: Num = reduce(e.mul, others, segments)
         with e.loop(items, "item", start=worker, step=self.workers) as item:
-            row, number = (item, 0) if segments == 1 else self._div_rem(item, segments)
+            row, number = (item, 0) if segments == 1 else self.e.div_rem(item, segments)
             where = {**pure, **self._outer(row, others)}
             first = e.mul(number, segment)
             end = e.min(e.add(first, segment), extent)
@@ -96,16 +96,9 @@ class Traversal:
         for number, dimension in enumerate(self.function.op.domain[1:], 1):
             place = row
             if number < len(extents):
-                row, place = self._div_rem(row, extents[number - 1])
+                row, place = self.e.div_rem(row, extents[number - 1])
             found[dimension.coordinate] = self.e.add(self.lows[number], place)
         return found
-
-    def _div_rem(self, a: Num, d: Num) -> tuple[Num, Num]:
-        e = self.e
-        if isinstance(d, int):
-            return e.div_rem(a, d)
-        quotient = e.op(arith.DivUIOp(e.value(a), e.value(d)))
-        return quotient, e.sub(a, e.mul(quotient, d))
 
     def _chunk(self, where: Mapping[SSAValue, Num], first: Num, sums: Accumulators, wide: bool) -> None:
         """Sum a lane's points in a chunk; all loads come first."""

@@ -108,17 +108,9 @@ class ScatterKernel:
         for number, (coordinate, dim, extent) in enumerate(zip(op.pure, op.pure_dims, extents, strict=True)):
             offset = rest
             if number < len(extents) - 1:
-                rest, offset = self._div_rem(rest, extent)
+                rest, offset = self.e.div_rem(rest, extent)
             self.pure[coordinate] = e.add(out.mins[dim], offset)
         return part
-
-    def _div_rem(self, a: Num, b: Num) -> tuple[Num, Num]:
-        """Divide a non-negative number by a positive one."""
-        e = self.e
-        if isinstance(b, int):
-            return e.div_rem(a, b)
-        quotient = e.op(arith.DivUIOp(e.value(a), b))
-        return quotient, e.sub(a, e.mul(quotient, b))
 
     # --- the table
 
@@ -194,7 +186,7 @@ class ScatterKernel:
         with e.loop(last, "item", start=first, step=step) as item:
             offsets = []
             for n in counts[:-1]:
-                item, offset = self._div_rem(item, n)
+                item, offset = self.e.div_rem(item, n)
                 offsets.append(offset)
             offsets.append(item)
             where = dict(self.pure)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tilefuse.runtime import cache
 from tilefuse.runtime.cpu.output import direct_prints
 from tilefuse.runtime.cpu.parts import side_by_side_parts
-from tilefuse.runtime.cpu.wheel_compiler import INSTALL, load_openmp, openmp_library, zig_command
+from tilefuse.runtime.cpu.wheel_compiler import INSTALL, OF_CLANG, load_openmp, openmp_library, zig_command
 from tilefuse.runtime.errors import BuildError, TargetError
 from tilefuse.targets.cpus import host_cpu
 
@@ -42,8 +42,6 @@ class CCompiler(NamedTuple):
     command: tuple[str, ...]
     identity: str
     flags: tuple[str, ...]
-    openmp: Path | None = None
-    """The library of OpenMP to load before kernels are, if it is not one of the compiler's own."""
 
 
 def find_compiler() -> CCompiler:
@@ -75,15 +73,10 @@ def _probe(given: tuple[str, ...] | None, path: str) -> CCompiler:
         raise TargetError(f"target 'cpu': '{shlex.join(command)} --version' fails: {version.stderr.strip()}")
     if not _accepts(command):
         raise TargetError(f"target 'cpu': '{shlex.join(command)}' makes no shared library of a C source; see $CC")
-    openmp: Path | None = None
-    threads: tuple[str, ...] = ("-fopenmp",)
-    if command == zig_command() and (openmp := openmp_library()) is None:
-        threads = ()  # this clang knows the option, and has no library for it
-    of_loops = _accepted(command, *threads) or _accepted(command, "-fopenmp-simd")
-    flags = (*_FLAGS, *_accepted(command, *_OPTIONAL_FLAGS), *of_loops)
+    flags = (*_FLAGS, *_accepted(command, *_OPTIONAL_FLAGS), *_openmp_flags(command))
     # -march=native means another processor on another machine, and caches may be shared between machines.
     identity = "\n".join((shlex.join(command), version.stdout, platform.machine(), _processor()))
-    return CCompiler(command, identity, flags, openmp)
+    return CCompiler(command, identity, flags)
 
 
 def _run(command: list[str], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -114,20 +107,65 @@ def _run_all(commands: Sequence[list[str]], cwd: Path | None) -> list[subprocess
 
 def _accepted(command: tuple[str, ...], *flags: str) -> tuple[str, ...]:
     """Return the flags that a compiler accepts, out of these."""
-    if not flags:
-        return ()
     return flags if _accepts(command, *flags) else tuple(f for f in flags if len(flags) > 1 and _accepts(command, f))
 
 
-def _accepts(command: tuple[str, ...], *flags: str) -> bool:
-    # Linked, not only compiled: a compiler may know -fopenmp and lack its library.
+_PARALLEL_LOOP = """void probe(int *points, int count) {
+#pragma omp parallel for
+  for (int i = 0; i < count; ++i) points[i] = i;
+}
+"""
+
+
+def _openmp_flags(command: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the flag of OpenMP with which kernels load: of threads, else of vectors alone, else none.
+
+    A compiler may link a library that does not load: without the functions of OpenMP, or with a library of them that
+    is not found at run time. Where no library loads at all, the folder is the reason, and the compiler is believed.
+    """
     with _work_folder() as folder:
-        (folder / "probe.c").write_text("int probe(void) { return 0; }\n")
-        done = _run([*command, *flags, "-fPIC", "-shared", "-o", "probe.so", "probe.c"], folder)
-        if done.returncode == 0 and (folder / "probe.so").exists():
-            return True
-        _check_room(folder)
+        if _links(command, "-fopenmp", folder=folder, name="threads") and (
+            _loads(folder / "threads.so")
+            or (_links(command, folder=folder, name="plain") and not _loads(folder / "plain.so"))
+        ):
+            return ("-fopenmp",)
+    return _accepted(command, "-fopenmp-simd")
+
+
+def _accepts(command: tuple[str, ...], *flags: str) -> bool:
+    with _work_folder() as folder:
+        return _links(command, *flags, folder=folder, name="probe")
+
+
+def _links(command: tuple[str, ...], *flags: str, folder: Path, name: str) -> bool:
+    """Whether a compiler makes a shared library with these flags: it may know -fopenmp, and lack its library."""
+    (folder / f"{name}.c").write_text(_PARALLEL_LOOP)
+    done = _run([*command, *flags, "-fPIC", "-shared", "-o", f"{name}.so", f"{name}.c"], folder)
+    if done.returncode == 0 and (folder / f"{name}.so").exists():
+        return True
+    _check_room(folder)
+    return False
+
+
+def _loads(path: Path) -> bool:
+    try:
+        _load(path)
+    except OSError:
         return False
+    return True
+
+
+def _load(path: Path) -> ctypes.CDLL:
+    """Load a shared library, after the wheel's OpenMP library if functions of clang's are missing; else OSError."""
+    _bound_waiting()
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        openmp = openmp_library() if OF_CLANG in str(error) else None
+        if openmp is None:
+            raise
+        load_openmp(openmp)
+        return ctypes.CDLL(str(path))
 
 
 _ROOM = 1 << 20
@@ -191,11 +229,8 @@ def load_library(source: str, *, strict_float: bool, kernels: Sequence[str] = ()
                 binary = _compile(side_by_side_parts(source, kernels), compiler, flags)
                 if not cache.write_entry(path, binary):
                     path = _private_copy(path.name, binary)
-            _bound_waiting()
             try:
-                if compiler.openmp is not None:
-                    load_openmp(compiler.openmp)
-                library = ctypes.CDLL(str(path))
+                library = _load(path)
             except OSError as error:
                 raise BuildError(
                     f"the compiled library cannot be loaded: {error}; set TILEFUSE_CACHE_DIR to a folder "

@@ -12,6 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 INSTALL = "pip install 'tilefuse[cc]'"
+OF_CLANG = "__kmpc_"
+"""Beginning of the names of OpenMP's functions in clang's code."""
 
 
 def zig_command() -> tuple[str, ...] | None:

@@ -60,7 +60,7 @@ class CachedCall(NamedTuple):
 class CallDescription:
     """A call's arrays as their libraries describe them, and the matching earlier call, if any."""
 
-    __slots__ = ("decisive", "facts", "key", "may_overlap", "pointers", "seen")
+    __slots__ = ("cached", "decisive", "facts", "key", "may_overlap", "pointers")
 
     def __init__(
         self,
@@ -73,8 +73,8 @@ class CallDescription:
         self.pointers = [pointer for _, pointer, _ in facts]
         """Addresses of the inputs and given outputs."""
         self.key = (tuple([(kind, pointer % ALIGNMENT, rest) for kind, pointer, rest in facts]), decisive)
-        self.seen = calls.get(self.key)
-        self.may_overlap = self.seen is not None and self.seen.may_overlap(self.pointers)
+        self.cached = calls.get(self.key)
+        self.may_overlap = self.cached is not None and self.cached.may_overlap(self.pointers)
 
 
 class CallCache:
@@ -118,7 +118,7 @@ class CallCache:
         if latest is not None and latest.facts == facts and latest.decisive == decisive:
             return latest
         found = CallDescription(facts, decisive, self.calls)
-        if found.seen is not None:
+        if found.cached is not None:
             self._latest = found
         return found
 

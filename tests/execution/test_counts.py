@@ -5,7 +5,7 @@ import math
 import pytest
 import random_subwords
 from random_pipelines import random_pipeline
-from random_programs import passes
+from random_programs import passes, warp_tiles
 from two_reads import two_reads, two_rows_a_warp
 from xdsl.dialects import vector as vector_dialect
 from xdsl.dialects.builtin import IntegerAttr
@@ -29,7 +29,6 @@ from tilefuse.execution.warp_tile.schedule import layout_of
 from tilefuse.execution.warp_tile.subwords import best_pair_stride
 from tilefuse.passes.pipeline import lowering_passes, run_passes
 from tilefuse.passes.promote_memory import PromoteMemory
-from tilefuse.passes.tile import Tile
 
 
 def test_rows():
@@ -138,10 +137,7 @@ def test_the_model_asks_as_the_pass_does(seed, exchange, monkeypatch):
 
     monkeypatch.setattr(pack_subwords, "best_pair_stride", spy)
     pipeline, _ = random_subwords.pipeline(seed)
-    tile = Tile(
-        "h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=8, more=f"rows = 6, exchange = {int(exchange)}"
-    )
-    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    schedule = warp_tiles(8, 4, rows=6, exchange=exchange)
     module = pipeline.to_module()
     for op in module.walk():
         if isinstance(op, InputOp):

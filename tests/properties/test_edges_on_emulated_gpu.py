@@ -7,11 +7,10 @@ import shutil
 import numpy as np
 import pytest
 from emulated_cuda import emulate
-from random_programs import passes
+from random_programs import warp_tiles
 
 import tilefuse as hl
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.passes.tile import Tile
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
@@ -40,11 +39,10 @@ def test_edges(seed, monkeypatch, tmp_path):
     a, b = hl.Func("a"), hl.Func("b")
     a[x, y] = around[x - left, y] + around[x + 1, y]
     b[x, y] = hl.sqrt(a[x, y - 1] * a[x, y - 1] + a[x, y + 1]) if root else a[x, y - 1] + a[x, y + 1]
-    tile = Tile(
-        "h200", shape="warp_tile", sizes=(0, 0), threads=(32, warps), vector=vector,
-        more=f"rows = {rows}, exchange = {choose.choice([0, 1])}, prefetch_rows = {choose.choice([0, 1, 2])}",
-    )  # fmt: skip
-    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    schedule = warp_tiles(
+        vector, warps, rows=rows, exchange=choose.choice([0, 1]), prefetch_rows=choose.choice([0, 1, 2])
+    )
+    (tile,) = (p for p in schedule if p.name == "tile")
     try:
         program = hl.Pipeline(b).compile("cpu", passes=schedule, strict_float=True)
     except PipelineError as error:
@@ -94,11 +92,7 @@ def test_no_point_has_two_writers(element, dtype, vector, left, inside, shifted,
     a[x, y] = around[x - left, y] + around[x + (0 if inside else left), y]
     b[x, y] = a[x, y - 1] + a[x, y + 1]
     lanes = 32 - (1 if inside else 2) * -(-left // vector)
-    tile = Tile(
-        "h200", shape="warp_tile", sizes=(0 if shifted else lanes * vector, 0), threads=(32, 2), vector=vector,
-        more="rows = 4, exchange = 0",
-    )  # fmt: skip
-    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    schedule = warp_tiles(vector, 2, width=0 if shifted else lanes * vector, rows=4, exchange=0)
     program = hl.Pipeline(b).compile("cpu", passes=schedule)
     for width in (1, 2 * vector + 1, 29 * vector, 30 * vector + 1, 45 * vector - 1, 61 * vector + 3):
         for later, beyond in ((0, 0), (1, 0), (0, 3)):
@@ -133,15 +127,7 @@ def test_no_vector_leaves_the_picture(element, dtype, vector, exterior, prefetch
     a, b = hl.Func("a"), hl.Func("b")
     a[x, y] = around[x - 1, y] + around[x, y] * 3 + around[x + 2, y]
     b[x, y] = a[x, y - 2] + a[x, y + 1] * 5
-    tile = Tile(
-        "h200",
-        shape="warp_tile",
-        sizes=(0, 0),
-        threads=(32, 2),
-        vector=vector,
-        more=f"rows = 4, exchange = 0, prefetch_rows = {prefetch_rows}",
-    )
-    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    schedule = warp_tiles(vector, 2, rows=4, exchange=0, prefetch_rows=prefetch_rows)
     program, meaning = hl.Pipeline(b).compile("cpu", passes=schedule), hl.Pipeline(b).compile("reference")
     for width in (vector, 29 * vector, 30 * vector + 1, 45 * vector - 1, 61 * vector + 3):
         for height, later, beyond in ((1, 1, 0), (5, 3, 0), (9, 0, 1), (17, 1, 3), (18, 2, 0), (19, 3, 1)):
@@ -183,12 +169,14 @@ def test_no_vector_leaves_pictures_of_small_elements(seed, monkeypatch, tmp_path
     a, b = hl.Func("a"), hl.Func("b")
     a[x, y] = functools.reduce(join, reads)
     b[x, y] = join(a[x, y - choose.choice([0, 2])], a[x, y + choose.choice([1, 3])])
-    tile = Tile(
-        "h200", shape="warp_tile", sizes=(0, 0), threads=(32, choose.choice([1, 2])), vector=vector,
-        more=f"rows = {choose.choice([2, 4])}, exchange = {choose.choice([0, 0, 1])}, "
-        f"prefetch_rows = {choose.choice([0, 2])}",
-    )  # fmt: skip
-    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    schedule = warp_tiles(
+        vector,
+        choose.choice([1, 2]),
+        rows=choose.choice([2, 4]),
+        exchange=choose.choice([0, 0, 1]),
+        prefetch_rows=choose.choice([0, 2]),
+    )
+    (tile,) = (p for p in schedule if p.name == "tile")
     try:
         program = hl.Pipeline(b).compile("cpu", passes=schedule)
     except PipelineError as error:
@@ -216,8 +204,7 @@ def test_no_line_is_asked_for_of_planes_that_are_not_there(planes, monkeypatch, 
     x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 3, "image")
     around, b = hl.BoundaryConditions.repeat_edge(image), hl.Func("b")
     b[x, y] = around[x - 1, y, 0] + around[x + 1, y + 1, 1] + around[x, y, 2]
-    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=4, more="rows = 4, prefetch_rows = 1")
-    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    schedule = warp_tiles(4, 2, rows=4, prefetch_rows=1)
     program, meaning = hl.Pipeline(b).compile("cpu", passes=schedule), hl.Pipeline(b).compile("reference")
     for width, height in ((130, 18), (7, 1), (260, 9)):
         pictures.append(np.random.default_rng(width).random((planes, height, width), dtype=np.float32))
@@ -241,15 +228,7 @@ def test_like_kernels_of_arrays_that_lie_differently(element, dtype, vector, ste
         step = hl.Func(f"step_{i}")
         step[x, y] = around[x - 1, y] + around[x + 1, y] + around[x, y - 1] + around[x, y + 1]
         current = step
-    tile = Tile(
-        "h200",
-        shape="warp_tile",
-        sizes=(30 * vector, 0),
-        threads=(32, 2),
-        vector=vector,
-        more=f"rows = 4, exchange = {int(exchange)}",
-    )
-    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="none")]
+    schedule = warp_tiles(vector, 2, width=30 * vector, algorithm="none", rows=4, exchange=exchange)
     program, meaning = (
         hl.Pipeline(current).compile(t, **o) for t, o in (("cpu", {"passes": schedule}), ("reference", {}))
     )
@@ -275,9 +254,7 @@ def test_tiles_of_temporaries_begin_elsewhere_than_those_of_outputs(monkeypatch,
     for f in (inner, outer):
         f[x, y] = image[x - 1, y] + image[x + 1, y]
     reader[x, y] = inner[x - 1, y] * inner[x + 1, y]
-    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=4, more="rows = 4")
-    standard = (p for p in passes("h200", algorithm="none") if p.name not in ("inline-stages", "cse"))
-    schedule = [tile if p.name == "tile" else p for p in standard]
+    schedule = [p for p in warp_tiles(4, 2, algorithm="none", rows=4) if p.name not in ("inline-stages", "cse")]
     program = hl.Pipeline([reader, outer]).compile("cpu", passes=schedule)
     meaning = hl.Pipeline([reader, outer]).compile("reference")
     picture = np.random.default_rng(0).integers(0, 9, (16, 400)).astype(np.float32)
@@ -308,16 +285,9 @@ def test_first_tiles_that_begin_before_rows(element, dtype, vector, exchange, mo
     around, a, b = hl.BoundaryConditions.repeat_edge(image), hl.Func("a"), hl.Func("b")
     a[x, y] = around[x - 1, y] + around[x + 1, y]
     b[x, y] = a[x - 1, y - 1] + a[x + 2, y + 1]
-    tile = Tile(
-        "h200",
-        shape="warp_tile",
-        sizes=(0, 0),
-        threads=(32, 2),
-        vector=vector,
-        more=f"rows = 4, exchange = {int(exchange)}",
-    )
-    standard = (p for p in passes("h200", algorithm="none") if p.name != "inline-stages")
-    schedule = [tile if p.name == "tile" else p for p in standard]
+    schedule = [
+        p for p in warp_tiles(vector, 2, algorithm="none", rows=4, exchange=exchange) if p.name != "inline-stages"
+    ]
     program, meaning = hl.Pipeline(b).compile("cpu", passes=schedule), hl.Pipeline(b).compile("reference")
     picture = np.random.default_rng(0).integers(0, 9, (13, 70)).astype(dtype)
     for first in (*range(1 - vector, 2), vector + 3):
@@ -341,8 +311,7 @@ def test_interleaved_rows_are_not_loaded_in_words(element, dtype, vector, monkey
     a, b = hl.Func("a"), hl.Func("b")
     a[x, y] = around[x - 1, y, 0] + around[x + 1, y, 1] + around[x, y, 2]
     b[x, y] = a[x, y - 1] + a[x, y + 1]
-    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=vector, more="rows = 4")
-    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    schedule = warp_tiles(vector, 2, rows=4)
     program = hl.Pipeline(b).compile("cpu", passes=schedule)
     for width in (301, 320):
         memory = np.random.default_rng(width).integers(0, 200, (37, width, 3)).astype(dtype)
@@ -372,8 +341,7 @@ def test_rows_of_any_element_that_lie_anywhere(element, dtype, vector, monkeypat
     a = hl.Func("a")
     both = (lambda p, q: p & q) if dtype is np.bool_ else (lambda p, q: p + q)
     a[x, y] = both(around[x - 1, y], around[x + 1, y + 1])
-    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=vector, more="rows = 4")
-    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    schedule = warp_tiles(vector, 2, rows=4)
     program = hl.Pipeline(a).compile("cpu", passes=schedule)
     width = 2 * 30 * vector + 61
     picture, _ = array(dtype, 19, width, later=1, beyond=0)

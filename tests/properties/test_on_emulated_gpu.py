@@ -10,7 +10,7 @@ import random_subwords
 from emulated_cuda import emulate
 from guarded_memory import guarded
 from random_pipelines import random_pipeline
-from random_programs import assert_equal, call, evaluated, passes
+from random_programs import assert_equal, call, evaluated, passes, warp_tiles
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.passes import ModulePass
 
@@ -21,7 +21,6 @@ from tilefuse.execution.warp_tile import pack_subwords
 from tilefuse.execution.warp_tile.roll_stages import RollStages
 from tilefuse.passes.merge_versions import MergeVersions
 from tilefuse.passes.pipeline import lowering_passes
-from tilefuse.passes.tile import Tile
 from tilefuse.runtime.program import compile_pipeline
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
@@ -97,15 +96,7 @@ def test_pairs_that_lie_closer(seed, vector, stride, exchange, misaligned, monke
 
     monkeypatch.setattr(pack_subwords, "best_pair_stride", lambda *of: stride)
     pipeline, picture = random_subwords.pipeline(seed)
-    tile = Tile(
-        "h200",
-        shape="warp_tile",
-        sizes=(0, 0),
-        threads=(32, 4),
-        vector=vector,
-        more=f"rows = 6, exchange = {int(exchange)}",
-    )
-    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    schedule = warp_tiles(vector, 4, rows=6, exchange=exchange)
     try:
         program = pipeline.compile("cpu", passes=schedule, strict_float=True)
         results = [program(picture), program(picture[:, 1:])] if picture.shape[1] > 1 else [program(picture)]
@@ -135,8 +126,7 @@ def test_pairs_in_a_loop(vector, stride, misaligned, monkeypatch):
         following[x, y] = (step[x - 1, y] & step[x + 1, y + 1]) + (step if i < 1 else before)[x, y - 1]
         before, step = step, following
     pipeline = hl.Pipeline(step)
-    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=vector, more="rows = 16, exchange = 1")
-    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    schedule = warp_tiles(vector, 4, rows=16, exchange=1)
     program = pipeline.compile("cpu", passes=schedule, strict_float=True)
     picture = np.random.default_rng(0).integers(0, 256, (70, 601)).astype(np.uint8)
     np.testing.assert_array_equal(program(picture), pipeline.compile("reference")(picture))
@@ -167,8 +157,7 @@ def test_rows_anywhere_read_to_the_left_alone(element, width, misaligned):
     dtype = {8: np.uint8, 16: np.uint16, 32: np.float32}[element.bits()]
     picture = np.random.default_rng(0).integers(0, 200, (61, width)).astype(dtype)
     expected = pipeline.compile("reference")(picture)
-    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=4, more="rows = 6")
-    forced = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    forced = warp_tiles(4, 4, rows=6)
     for schedule in (passes("h200", shape="warp_tile"), forced, [*forced, OneWave()]):
         out = np.zeros_like(expected)
         pipeline.compile("cpu", passes=schedule, strict_float=True)(picture, out=out)
@@ -185,8 +174,7 @@ def test_planes_that_are_moved(vector, misaligned):
     f[x, y, c] = edge[x - 1, y, c + 1] + edge[x + 2, y - 1, c] + edge[x, y + 1, c]
     f.bound(c, 0, 3)
     pipeline = hl.Pipeline(f)
-    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=vector, more="rows = 6")
-    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    schedule = warp_tiles(vector, 4, rows=6)
     picture = np.random.default_rng(0).integers(0, 200, (3, 61, 1021)).astype(np.uint8)
     program = pipeline.compile("cpu", passes=[*schedule, OneWave()], strict_float=True)
     np.testing.assert_array_equal(program(picture), pipeline.compile("reference")(picture))
@@ -219,15 +207,7 @@ def test_rows_anywhere(element, vector, exchange, later, misaligned):
     rows[x, y] = around[x - 1, y] + around[x, y] + around[x + 2, y]
     both[x, y] = rows[x, y - 2] + rows[x, y] + rows[x, y + 1]
     pipeline = hl.Pipeline(both)
-    tile = Tile(
-        "h200",
-        shape="warp_tile",
-        sizes=(0, 0),
-        threads=(32, 4),
-        vector=vector,
-        more=f"rows = 6, exchange = {int(exchange)}",
-    )
-    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    schedule = warp_tiles(vector, 4, rows=6, exchange=exchange)
     schedule += [OneWave()] if later < 2 else []
     program = pipeline.compile("cpu", passes=schedule, strict_float=True)
     height, width = 61, 1021
@@ -253,8 +233,7 @@ def test_rows_of_two_inputs_anywhere(other, outer, misaligned):
     out = hl.Func("out")
     out[x, y] = hl.cast(hl.UInt(8), near[x - 1, y] // 2) + hl.cast(hl.UInt(8), far[x - 4, y - 1] + far[x + 4, y + 1])
     pipeline = hl.Pipeline(out)
-    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=4, more="rows = 6")
-    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    schedule = warp_tiles(4, 4, rows=6)
     program = pipeline.compile("cpu", passes=[*schedule, OneWave()], strict_float=True)
     rng = np.random.default_rng(0)
     dtype = {8: np.uint8, 16: np.uint16, 32: np.float32}[other.bits()]
@@ -278,15 +257,7 @@ def test_words_lie_in_the_buffer(element, vector, misaligned):
     both[x, y, c] = hl.max(rows[x, y - 2, c] // 3, rows[x, y, c]) + rows[x, y + 1, c]
     both.bound(c, 0, 3)
     pipeline = hl.Pipeline(both)
-    tile = Tile(
-        "h200",
-        shape="warp_tile",
-        sizes=(0, 0),
-        threads=(32, 4),
-        vector=vector,
-        more=f"rows = 6, exchange = {int(vector > 4)}",
-    )
-    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    schedule = warp_tiles(vector, 4, rows=6, exchange=vector > 4)
     program = pipeline.compile("cpu", passes=schedule, strict_float=True)
     reference = pipeline.compile("reference")
     for height, width in ((1, 9), (2, 5), (3, 33), (30, 241), (61, 1021), (25, 1023)):

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 import random_chains
 from emulated_cuda import emulate
-from random_programs import passes
+from random_programs import warp_tiles
 
 from tilefuse.execution.warp_tile import roll_stages
 from tilefuse.execution.warp_tile.pack_subwords import PackSubwords
 from tilefuse.execution.warp_tile.roll_stages import RollStages, unrolled_instructions
 from tilefuse.passes.lower_groups import LowerGroups
 from tilefuse.passes.pipeline import run_passes
-from tilefuse.passes.tile import Tile
 
 SEEDS = range(8)
 ON_GPU = range(40)
@@ -32,15 +31,7 @@ def own_cache(tmp_path_factory):
 def schedule(seed, vector):
     """All steps in one group, whose rows go from warp to warp; tiles as high as the halo needs."""
     random = Random(seed)
-    tile = Tile(
-        target="h200",
-        shape="warp_tile",
-        sizes=(0, 0),
-        threads=(32, random.choice([4, 6, 8])),
-        vector=vector,
-        more=f"rows = {random.choice([8, 12])}, exchange = 1",
-    )
-    return [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    return warp_tiles(vector, random.choice([4, 6, 8]), rows=random.choice([8, 12]), exchange=1)
 
 
 def run(seed, target, to_device=np.asarray):

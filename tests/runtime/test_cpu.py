@@ -139,6 +139,56 @@ def test_a_compiler_without_openmp_is_used_without_it(monkeypatch, tmp_path):
     assert c_compiler.load_library(SOURCE, strict_float=False).answer() == 42
 
 
+def compiler_whose_threads_ask(function, path, *, linked=""):
+    """A compiler whose libraries call a function if they have threads, which `linked` may have."""
+    script = f"""for a in "$@"; do [ "$a" = -fopenmp ] && {{
+      echo 'int {function}(void); int asks(void) {{ return {function}(); }}' > asks.c
+      set -- "$@" asks.c {linked}; break; }}; done"""
+    return str(compiler_that(path, script))
+
+
+def made_library(path, source):
+    subprocess.run(["cc", "-fPIC", "-shared", "-x", "c", "-", "-o", str(path)], input=source, text=True, check=True)
+    return path
+
+
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_a_compiler_whose_openmp_does_not_load_is_used_without_it(is_linked, monkeypatch, tmp_path):
+    """Functions that no library has, or in a library that is not found at run time, as clang's may be."""
+    made_library(tmp_path / "libhidden.so", "int not_there(void) { return 1; }")
+    linked = f"-L{tmp_path} -lhidden" if is_linked else ""
+    monkeypatch.setenv("CC", compiler_whose_threads_ask("not_there", tmp_path / "unloadable", linked=linked))
+    assert "-fopenmp" not in c_compiler.find_compiler().flags
+    assert c_compiler.load_library(SOURCE, strict_float=False).answer() == 42
+
+
+def test_functions_of_clang_are_looked_for_in_the_wheels_library(monkeypatch, tmp_path):
+    library = made_library(tmp_path / "libiomp.so", "int __kmpc_of_this_test(void) { return 1; }")
+    monkeypatch.setattr(c_compiler, "openmp_library", lambda: library)
+    monkeypatch.setenv("CC", compiler_whose_threads_ask("__kmpc_of_this_test", tmp_path / "clang"))
+    assert "-fopenmp" in c_compiler.find_compiler().flags
+    assert c_compiler.load_library(SOURCE, strict_float=False).asks() == 1
+
+
+@pytest.mark.skipif(zig_command() is None, reason="needs the wheel ziglang")
+def test_cc_may_name_the_wheels_compiler(monkeypatch, parse):
+    """It has threads as the one that is found without being named, from the same library."""
+    monkeypatch.setenv("CC", f"{sys.executable} -m ziglang cc")
+    assert ("-fopenmp" in c_compiler.find_compiler().flags) == (openmp_library() is not None)
+    picture = np.random.default_rng(1).random((300, 200), np.float32)
+    expected = compile_pipeline(parse(blur()), "reference")(picture)
+    np.testing.assert_allclose(compile_pipeline(parse(blur()), "cpu")(picture), expected, rtol=1e-6)
+
+
+def test_where_no_probe_loads_the_compiler_is_believed(monkeypatch):
+    """Programs may not run from the folder of temporary files, and may from the cache."""
+    c_compiler._probe.cache_clear()
+    monkeypatch.setattr(c_compiler, "_loads", lambda path: False)
+    flags = c_compiler.find_compiler().flags
+    c_compiler._probe.cache_clear()
+    assert "-fopenmp" in flags
+
+
 def test_a_compiler_that_crashes_is_asked_for_loops_without_vectors(monkeypatch, tmp_path):
     crash = """case "$*" in
       *pipeline.c*-fno-tree-vectorize*) ;;
