@@ -28,7 +28,7 @@ from tilefuse.lowering.printers.conversions import CONVERT
 from tilefuse.passes.column_steps import step
 from tilefuse.passes.row_parts import BLOCK_MEMORY, SIMD, only_computes, places, vector_loops
 
-WIDE = 32
+WIDE_BITS = 32
 """Bits of a wide element."""
 LEAST_VECTOR = 32
 """Bytes of a vector from which on it pays: compilers have the registers for smaller ones."""
@@ -71,7 +71,7 @@ class SplitConversions(ModulePass):
                 _Parts(loop, self._columns(loop, found)).emit(found)
 
     def _columns(self, loop: scf.ForOp, found: Sequence[_Conversion]) -> int:
-        """Return the columns of a part: those of a vector of wide elements, or of narrow ones if they are stored.
+        """Return the columns of a part: elements of a wide vector, or of a narrow one if a short loop stores narrow elements.
 
         A compiler makes a large loop over several vectors no straight code, and each of its rows has an address.
         """
@@ -79,10 +79,10 @@ class SplitConversions(ModulePass):
         stores = any(isinstance(c.access, memref.StoreOp) for c in found)
         few = len(ops) <= FEW_OPERATIONS and len(found) <= FEW_CONVERSIONS
         left = {value for c in found for value in _narrow_values(c)}
-        narrow = min((_bits(v.type) for c in found for v in _narrow_values(c)), default=WIDE)
-        if any(8 <= _bits(r.type) < WIDE and r not in left for op in ops for r in op.results):
+        narrow = min((_bits(v.type) for c in found for v in _narrow_values(c)), default=WIDE_BITS)
+        if any(8 <= _bits(r.type) < WIDE_BITS and r not in left for op in ops for r in op.results):
             return self.vector_bytes
-        return self.vector_bytes * 8 // (narrow if stores and few else WIDE)
+        return self.vector_bytes * 8 // (narrow if stores and few else WIDE_BITS)
 
 
 def conversions_of(loop: scf.ForOp) -> list[_Conversion]:
@@ -114,7 +114,7 @@ def _widened(load: memref.LoadOp, loop: scf.ForOp) -> _Conversion | None:
     users = [use.operation for use in load.res.uses]
     if len(users) != 1 or not isinstance(cast := users[0], _WIDENING) or cast.parent is not loop.body.block:
         return None
-    if _bits(cast.results[0].type) != WIDE or not 8 <= _bits(load.res.type) < WIDE:
+    if _bits(cast.results[0].type) != WIDE_BITS or not 8 <= _bits(load.res.type) < WIDE_BITS:
         return None
     return _conversion(load, (cast,), loop)
 
@@ -131,7 +131,7 @@ def _narrowed(store: memref.StoreOp, loop: scf.ForOp) -> _Conversion | None:
     computed = isinstance(value.owner, Operation) and value.owner.parent is loop.body.block
     if not casts or not computed:
         return None
-    if _bits(value.type) != WIDE or not 8 <= _bits(store.value.type) < WIDE:
+    if _bits(value.type) != WIDE_BITS or not 8 <= _bits(store.value.type) < WIDE_BITS:
         return None
     return _conversion(store, tuple(casts), loop)
 
@@ -151,10 +151,10 @@ def _conversion(
 
 
 def _narrow_values(conversion: _Conversion) -> list[SSAValue]:
-    """List the narrow values: what is loaded, or what the casts make before a store."""
+    """List the narrow values of a conversion: of its load, or of the casts before its store."""
     if isinstance(conversion.access, memref.LoadOp):
         return [conversion.access.res]
-    return [r for op in conversion.casts for r in op.results if _bits(r.type) < WIDE]
+    return [r for op in conversion.casts for r in op.results if _bits(r.type) < WIDE_BITS]
 
 
 def _bits(type: Attribute) -> int:
@@ -239,7 +239,7 @@ class _Parts:
         return [values.get(index, index) for index in conversion.access.indices]
 
     def _compute(self, pairs: Sequence[tuple[_Conversion, SSAValue]]) -> None:
-        """Emit the loop that computes on wide elements: neither conversions nor what only they use."""
+        """Emit the loop that computes on wide elements, without the conversions and the operations for them alone."""
         x = self.loop.body.block.args[0]
         widened = {c.access: array for c, array in pairs if isinstance(c.access, memref.LoadOp)}
         narrowed = {c.access: (c.wide, array) for c, array in pairs if isinstance(c.access, memref.StoreOp)}

@@ -357,7 +357,7 @@ def _read(facts: GroupFacts, rows: dict[int, StageRows], producer: int) -> float
 
 
 def _chosen_planes(facts: GroupFacts, producer: int, at: Sequence[AnyIndex], reads: float) -> float:
-    """Return how many planes `reads` read, if data choose the plane of each: at most those of the function."""
+    """Count the planes that `reads` accesses of data-dependent planes read: at most the planes of the function."""
     needed = facts.model.nodes[producer].needed
     chosen = [d for d in range(2, len(at)) if isinstance(i := at[d], GeneralIndex) and i.data_dependent]
     return min(max(1.0, reads), math.prod(float(needed[d]) for d in chosen)) if needed and chosen else 1.0

@@ -22,7 +22,7 @@ CONVERT = "kernel.convert"
 """Attribute of a loop over some columns that loads, converts and stores one element in each."""
 
 
-class _Row(NamedTuple):
+class _Casts(NamedTuple):
     """A conversion with a helper: casts in order, types before and after, by short names."""
 
     casts: tuple[str, ...]
@@ -31,7 +31,7 @@ class _Row(NamedTuple):
 
 
 _HELPERS = {
-    _Row(casts, source, result): name
+    _Casts(casts, source, result): name
     for width in (8, 16)
     for casts, source, result, name in (
         (("arith.uitofp",), f"i{width}", "f32", f"widen_u{width}_f32"),
@@ -52,7 +52,7 @@ def print_conversion(p: FunctionText, loop: scf.ForOp) -> bool:
     source = address(element(p, load.memref, _first(load, loop), load))
     target = address(element(p, store.memref, _first(store, loop), store))
     p.flush_reads()
-    p.prelude.require_type("lanes", LANES)
+    p.prelude.require_type("lanes", VECTOR_TYPES)
     p.line(f"{p.library(name)}({target.text}, {source.text}, {count});")
     return True
 
@@ -66,7 +66,7 @@ def _conversion(loop: scf.ForOp) -> tuple[str, memref.LoadOp, memref.StoreOp, in
     load, *casts, store = ops
     if not isinstance(load, memref.LoadOp) or not isinstance(store, memref.StoreOp):
         return None
-    row = _Row(tuple(op.name for op in casts), _short(load.res.type), _short(store.value.type))
+    row = _Casts(tuple(op.name for op in casts), _short(load.res.type), _short(store.value.type))
     name = _HELPERS.get(row)
     return None if name is None else (name, load, store, count)
 
@@ -86,7 +86,7 @@ def _first(access: memref.LoadOp | memref.StoreOp, loop: scf.ForOp) -> list[SSAV
     return [*others, loop.lb]
 
 
-LANES = """#if defined(__AVX512F__)
+VECTOR_TYPES = """#if defined(__AVX512F__)
 #define LANES 16
 #elif defined(__AVX2__)
 #define LANES 8
