@@ -38,8 +38,15 @@ def stores_at_end(loop: scf.ForOp) -> list[memref.StoreOp]:
         return []
     if not all(isinstance(op, memref.LoadOp) or only_computes(op) for op in ops[: -len(stores)]):
         return []
-    loaded = {op.memref for op in ops if isinstance(op, memref.LoadOp)}
-    return [] if any(store.memref in loaded for store in stores) else stores
+    loaded = {whole_array(op.memref) for op in ops if isinstance(op, memref.LoadOp)}
+    return [] if any(whole_array(store.memref) in loaded for store in stores) else stores
+
+
+def whole_array(memory: SSAValue) -> SSAValue:
+    """Return the array that a row is a view of, or the array itself."""
+    while isinstance(memory.owner, memref.SubviewOp):
+        memory = memory.owner.source
+    return memory
 
 
 def only_computes(op: Operation) -> bool:

@@ -23,10 +23,9 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType,
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilefuse.dialects.constants import integer_constant
 from tilefuse.lowering.printers.conversions import CONVERT
 from tilefuse.passes.column_steps import step
-from tilefuse.passes.row_parts import BLOCK_MEMORY, SIMD, only_computes, places, vector_loops
+from tilefuse.passes.row_parts import BLOCK_MEMORY, SIMD, places, stores_at_end, vector_loops, whole_array
 
 WIDE_BITS = 32
 """Bits of a wide element."""
@@ -71,42 +70,28 @@ class SplitConversions(ModulePass):
                 _Parts(loop, self._columns(loop, found)).emit(found)
 
     def _columns(self, loop: scf.ForOp, found: Sequence[_Conversion]) -> int:
-        """Return the columns of a part: elements of a wide vector, or of a narrow one if a short loop stores narrow elements.
+        """Return the columns of a part: elements of a vector of wide numbers, or of narrow ones.
 
-        A compiler makes a large loop over several vectors no straight code, and each of its rows has an address.
+        Narrow ones are stored at once, in a loop so short that it becomes straight code; and where some are not
+        converted compilers make vectors of them.
         """
-        ops = list(loop.body.block.ops)
+        ops, converted = list(loop.body.block.ops), {value for c in found for value in _narrow_values(c)}
+        if any(8 <= _bits(r.type) < WIDE_BITS and r not in converted for op in ops for r in op.results):
+            return self.vector_bytes
         stores = any(isinstance(c.access, memref.StoreOp) for c in found)
         few = len(ops) <= FEW_OPERATIONS and len(found) <= FEW_CONVERSIONS
-        left = {value for c in found for value in _narrow_values(c)}
-        narrow = min((_bits(v.type) for c in found for v in _narrow_values(c)), default=WIDE_BITS)
-        if any(8 <= _bits(r.type) < WIDE_BITS and r not in left for op in ops for r in op.results):
-            return self.vector_bytes
-        return self.vector_bytes * 8 // (narrow if stores and few else WIDE_BITS)
+        bits = min(_bits(value.type) for value in converted) if stores and few else WIDE_BITS
+        return self.vector_bytes * 8 // bits
 
 
 def conversions_of(loop: scf.ForOp) -> list[_Conversion]:
     """Find the conversions of a loop that are to get loops of their own; none if it is to stay unchanged."""
-    ops = list(loop.body.block.ops)[:-1]
-    stores = [op for op in ops if isinstance(op, memref.StoreOp)]
-    if loop.results or integer_constant(loop.step) != 1 or not stores or ops[-len(stores) :] != stores:
+    if not (stores := stores_at_end(loop)):
         return []
-    loads = [op for op in ops if isinstance(op, memref.LoadOp)]
-    if not all(isinstance(op, memref.LoadOp | memref.StoreOp) or only_computes(op) for op in ops):
-        return []
-    stored = {_whole(store.memref) for store in stores}
-    if any(_whole(load.memref) in stored for load in loads):
-        return []
+    loads = [op for op in loop.body.block.ops if isinstance(op, memref.LoadOp)]
     widened = [c for load in loads if (c := _widened(load, loop)) is not None]
     narrowed = [c for store in stores if (c := _narrowed(store, loop)) is not None]
     return [*widened, *narrowed]
-
-
-def _whole(memory: SSAValue) -> SSAValue:
-    """Return the array that a row is a view of."""
-    while isinstance(memory.owner, memref.SubviewOp):
-        memory = memory.owner.source
-    return memory
 
 
 def _widened(load: memref.LoadOp, loop: scf.ForOp) -> _Conversion | None:
@@ -202,7 +187,7 @@ class _Parts:
         """Allocate the wide elements of a part."""
         verb = "wide" if isinstance(conversion.access, memref.LoadOp) else "kept"
         array = memref.AllocaOp.get(conversion.wide.type, shape=[self.lanes], memory_space=BLOCK_MEMORY)
-        array.memref.name_hint = f"{verb}_{_whole(conversion.access.memref).name_hint or 'row'}"
+        array.memref.name_hint = f"{verb}_{whole_array(conversion.access.memref).name_hint or 'row'}"
         return self._add(array)
 
     def _widen(self, conversion: _Conversion, array: SSAValue) -> None:
