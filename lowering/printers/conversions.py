@@ -191,11 +191,9 @@ def _extend(sign: str, width: int) -> str:
 def _truncate(width: int) -> str:
     """Return the helper that stores the low 8 or 16 bits of a vector of 32-bit integers."""
     of, bytes, letter = ("char", 1, "b") if width == 8 else ("short", 2, "w")
-    pack = "const longs x = (longs)__builtin_ia32_packusdw256(v & 65535, v & 65535);"
-    last = "const long long b[2] = {x[0], x[2]};"
+    last = "const shorts b = x;"
     if width == 8:
-        pack = "const shorts w = __builtin_ia32_packusdw256(v & 255, v & 255);"
-        last = "const ints x = (ints)__builtin_ia32_packuswb256(w, w);\n  const int b[2] = {x[0], x[4]};"
+        last = "const long long b = ((longs)__builtin_ia32_packuswb128(x, x))[0];"
     return f"""void truncate_i{width}({UNSIGNED[width]}* r, ints v) {{
 #if defined(__clang__) || LANES == 1
   typedef {UNSIGNED[width]} narrow __attribute__((vector_size({bytes} * LANES)));
@@ -204,8 +202,10 @@ def _truncate(width: int) -> str:
   typedef {of} narrow __attribute__((vector_size({bytes} * LANES)));
   const narrow b = __builtin_ia32_pmovd{letter}512_mask(v, (narrow){{0}}, 0xffff);
 #else
-  typedef {"short shorts" if width == 8 else "long long longs"} __attribute__((vector_size(32)));
-  {pack}
+  typedef short shorts __attribute__((vector_size(16)));
+  typedef long long longs __attribute__((vector_size(16)));
+  const ints w = v & {(1 << width) - 1};
+  const shorts x = __builtin_ia32_packusdw128(__builtin_ia32_si_si256(w), __builtin_ia32_vextractf128_si256(w, 1));
   {last}
 #endif
   __builtin_memcpy(r, &b, sizeof b);
