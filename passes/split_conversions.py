@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType,
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilefuse.lowering.printers.conversions import CONVERT
+from tilefuse.lowering.printers.conversions import CONVERT, IN_RANGE
 from tilefuse.passes.column_steps import step
 from tilefuse.passes.row_parts import BLOCK_MEMORY, SIMD, places, stores_at_end, vector_loops, whole_array
 
@@ -34,7 +34,6 @@ LEAST_VECTOR = 32
 FEW_OPERATIONS, FEW_CONVERSIONS = 40, 4
 """Operations and conversions of a loop over several vectors that become straight code."""
 _WIDENING = (arith.UIToFPOp, arith.SIToFPOp, arith.ExtUIOp, arith.ExtSIOp)
-_TO_INTEGER = (arith.FPToSIOp, arith.FPToUIOp)
 
 
 @dataclass(frozen=True)
@@ -105,20 +104,23 @@ def _widened(load: memref.LoadOp, loop: scf.ForOp) -> _Conversion | None:
 
 
 def _narrowed(store: memref.StoreOp, loop: scf.ForOp) -> _Conversion | None:
-    """Return the conversion of a store of a wide value of the loop after casts; None for other stores."""
-    casts: list[Operation] = []
-    value = store.value
-    while isinstance(op := value.owner, (*_TO_INTEGER, arith.TruncIOp)) and op.parent is loop.body.block:
-        casts.insert(0, op)
-        value = op.operands[0]
-        if isinstance(op, _TO_INTEGER):
-            break
-    computed = isinstance(value.owner, Operation) and value.owner.parent is loop.body.block
-    if not casts or not computed:
+    """Return the conversion of a store of a truncated wide value of the loop; None for other stores.
+
+    A float that is cast to an integer in range is converted with it; a cast that saturates is wide arithmetic.
+    """
+    truncation = store.value.owner
+    if not isinstance(truncation, arith.TruncIOp) or truncation.parent is not loop.body.block:
+        return None
+    casts: tuple[Operation, ...] = (truncation,)
+    value = truncation.input
+    if isinstance(cast := value.owner, arith.FPToSIOp) and IN_RANGE in cast.attributes:
+        if cast.parent is loop.body.block:
+            casts, value = (cast, truncation), cast.input
+    if not isinstance(value.owner, Operation) or value.owner.parent is not loop.body.block:
         return None
     if _bits(value.type) != WIDE_BITS or not 8 <= _bits(store.value.type) < WIDE_BITS:
         return None
-    return _conversion(store, tuple(casts), loop)
+    return _conversion(store, casts, loop)
 
 
 def _conversion(

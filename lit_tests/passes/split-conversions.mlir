@@ -26,7 +26,7 @@ func.func @bytes(%in: memref<?xi8>, %out: memref<?xi8>, %a: index, %b: index) {
   // CHECK-NEXT:   } {kernel.simd}
   // CHECK-NEXT:   scf.for [[J:%.*]] = {{%.*}} to {{%.*}} step {{%.*}} {
   // CHECK-NEXT:     [[K:%.*]] = memref.load %kept_out[[[J]]]
-  // CHECK-NEXT:     [[N:%.*]] = arith.fptosi [[K]] : f32 to i32
+  // CHECK-NEXT:     [[N:%.*]] = arith.fptosi [[K]] {kernel.in_range} : f32 to i32
   // CHECK-NEXT:     [[Q:%.*]] = arith.trunci [[N]] : i32 to i8
   // CHECK-NEXT:     [[TO:%.*]] = arith.addi %part, [[J]] : index
   // CHECK-NEXT:     memref.store [[Q]], %out[[[TO]]]
@@ -38,7 +38,7 @@ func.func @bytes(%in: memref<?xi8>, %out: memref<?xi8>, %a: index, %b: index) {
     %p = memref.load %in[%x] : memref<?xi8>
     %f = arith.uitofp %p : i8 to f32
     %v = arith.mulf %f, %f : f32
-    %i = arith.fptosi %v : f32 to i32
+    %i = arith.fptosi %v {kernel.in_range} : f32 to i32
     %r = arith.trunci %i : i32 to i8
     memref.store %r, %out[%x] : memref<?xi8>
   } {kernel.simd}
@@ -60,6 +60,27 @@ func.func @loads(%in: memref<?xi16>, %out: memref<?xf32>, %a: index, %b: index) 
     %f = arith.sitofp %p : i16 to f32
     %v = arith.mulf %f, %f : f32
     memref.store %v, %out[%x] : memref<?xf32>
+  } {kernel.simd}
+  func.return
+}
+
+// -----
+
+// A cast that saturates is computed with the floats; its integers are truncated.
+
+// CHECK-LABEL: @saturated
+func.func @saturated(%in: memref<?xf32>, %out: memref<?xi8>, %a: index, %b: index) {
+  // CHECK:     %kept_out = memref.alloca() : memref<32xi32, 3 : i64>
+  // CHECK:     arith.fptoui {{%.*}} : f32 to i32
+  // CHECK:     {kernel.simd}
+  // CHECK:     arith.trunci {{%.*}} : i32 to i8
+  // CHECK:     {kernel.convert}
+  %one = arith.constant 1 : index
+  scf.for %x = %a to %b step %one {
+    %p = memref.load %in[%x] : memref<?xf32>
+    %i = arith.fptoui %p : f32 to i32
+    %r = arith.trunci %i : i32 to i8
+    memref.store %r, %out[%x] : memref<?xi8>
   } {kernel.simd}
   func.return
 }

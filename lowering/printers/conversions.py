@@ -20,6 +20,8 @@ from tilefuse.lowering.printers.memory import address, element
 
 CONVERT = "kernel.convert"
 """Attribute of a loop over some columns that loads, converts and stores one element in each."""
+IN_RANGE = "kernel.in_range"
+"""Attribute of a cast of a float that fits the integer; other casts saturate."""
 
 
 class _Casts(NamedTuple):
@@ -65,6 +67,8 @@ def _conversion(loop: scf.ForOp) -> tuple[str, memref.LoadOp, memref.StoreOp, in
         return None
     load, *casts, store = ops
     if not isinstance(load, memref.LoadOp) or not isinstance(store, memref.StoreOp):
+        return None
+    if any(isinstance(op, arith.FPToSIOp) and IN_RANGE not in op.attributes for op in casts):
         return None
     row = _Casts(tuple(op.name for op in casts), _short(load.res.type), _short(store.value.type))
     name = _HELPERS.get(row)

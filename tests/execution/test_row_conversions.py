@@ -8,6 +8,7 @@ from tilefuse.analysis.machine import machine
 
 PIXELS = {"uint8": hl.UInt(8), "int8": hl.Int(8), "uint16": hl.UInt(16), "int16": hl.Int(16)}
 WIDE = {"float32": hl.Float(32), "int32": hl.Int(32)}
+WIDE_INTEGERS = {"int32": hl.Int(32), "uint32": hl.UInt(32)}
 WIDTHS = (1, 3, 7, 8, 9, 31, 32, 33, 70, 131)
 
 
@@ -33,6 +34,20 @@ def test_rows_of_any_width(pixel, result, wide):
         array = np.random.default_rng(width).integers(limits.min, limits.max + 1, (5, width)).astype(pixel)
         array.flat[:2] = limits.min, limits.max
         np.testing.assert_array_equal(program(array), reference(array), err_msg=f"{width} columns")
+
+
+@pytest.mark.parametrize("through", [None, *WIDE_INTEGERS])
+@pytest.mark.parametrize("result", PIXELS)
+def test_floats_out_of_range(result, through):
+    """Casts saturate, or saturate to 32 bits and wrap, as the evaluator says; NaN becomes 0."""
+    image, x, y, f = hl.ImageParam(hl.Float(32), 2, "image"), hl.Var("x"), hl.Var("y"), hl.Func("f")
+    value = image[x, y] * hl.f32(2)
+    f[x, y] = hl.cast(PIXELS[result], value if through is None else hl.cast(WIDE_INTEGERS[through], value))
+    made = hl.Pipeline(f)
+    array = np.random.default_rng(0).normal(0, 4e4, (5, 75)).astype(np.float32)
+    array.flat[:8] = np.nan, np.inf, -np.inf, 3e9, -3e9, 1e20, 300.5, -0.5
+    program, reference = made.compile("cpu", strict_float=True), made.compile("reference")
+    np.testing.assert_array_equal(program(array), reference(array))
 
 
 def test_rows_are_converted_by_vectors():

@@ -22,7 +22,7 @@ func.func @convert(%in: memref<?x?xi8>, %out: memref<?xi16>, %d: memref<?xf64>, 
   // CHECK-NEXT: narrow_f32_i16(&out_[x_], &wide_[0], 32);
   scf.for %i = %zero to %n step %one {
     %f = memref.load %wide[%i] : memref<32xf32, 3>
-    %s = arith.fptosi %f : f32 to i32
+    %s = arith.fptosi %f {kernel.in_range} : f32 to i32
     %t = arith.trunci %s : i32 to i16
     %at = arith.addi %x, %i : index
     memref.store %t, %out[%at] : memref<?xi16>
