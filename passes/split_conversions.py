@@ -54,7 +54,7 @@ class _Conversion:
 
 @dataclass(frozen=True)
 class SplitConversions(ModulePass):
-    """Give conversions between narrow and wide elements loops of their own, in parts of `lanes` columns."""
+    """Give conversions between narrow and wide elements loops of their own, a vector at a time."""
 
     name = "split-conversions"
 
@@ -166,7 +166,8 @@ class _Parts:
         loop = self.loop
         zero, lanes = self._before(_number(0)), self._before(_number(self.lanes))
         columns = self._before(arith.MaxSIOp(self._before(arith.SubiOp(loop.ub, loop.lb)), zero))
-        full = self._before(arith.SubiOp(self._before(arith.AddiOp(loop.lb, columns)), self._left(columns, lanes)))
+        left = self._before(arith.RemUIOp(columns, lanes))
+        full = self._before(arith.SubiOp(self._before(arith.AddiOp(loop.lb, columns)), left))
         self._before(scf.ForOp(loop.lb, full, lanes, [], self.body))
         self.zero, self.one, self.count = (self._add(_number(n)) for n in (0, 1, self.lanes))
         arrays = [self._array(c) for c in conversions]
@@ -181,9 +182,6 @@ class _Parts:
         self._add(scf.YieldOp())
         loop.operands[0] = full
         del loop.attributes[SIMD]  # fewer columns than a vector has
-
-    def _left(self, columns: SSAValue, lanes: SSAValue) -> SSAValue:
-        return self._before(arith.RemUIOp(columns, lanes))
 
     def _array(self, conversion: _Conversion) -> SSAValue:
         """Allocate the wide elements of a part."""

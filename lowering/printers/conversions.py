@@ -6,11 +6,12 @@ that loads bytes as one vector of 32-bit numbers.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from typing import cast as as_type
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import AnyFloat, Float32Type, IntegerType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import AnyFloat, Float32Type, IntegerType, MemRefType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED
@@ -47,20 +48,25 @@ _HELPERS = {
 
 
 def print_conversion(p: FunctionText, loop: scf.ForOp) -> bool:
-    """Print a loop marked `kernel.convert` as `widen_u8_f32(early, &in[x], 32);`; False for other loops."""
+    """Print a loop marked `kernel.convert` as `widen_u8_f32(wide, &in[x], 32);`; False for other loops."""
     if CONVERT not in loop.attributes or (found := _conversion(loop)) is None:
         return False
-    name, load, store, count = found
-    source = address(element(p, load.memref, _first(load, loop), load))
-    target = address(element(p, store.memref, _first(store, loop), store))
+    name, count, (load, source), (store, target) = found
+    source_text = address(element(p, load.memref, source, load)).text
+    target_text = address(element(p, store.memref, target, store)).text
     p.flush_reads()
     p.prelude.require_type("lanes", VECTOR_TYPES)
-    p.line(f"{p.library(name)}({target.text}, {source.text}, {count});")
+    p.line(f"{p.library(name)}({target_text}, {source_text}, {count});")
     return True
 
 
-def _conversion(loop: scf.ForOp) -> tuple[str, memref.LoadOp, memref.StoreOp, int] | None:
-    """Return the helper, the load and the store of a loop, and its number of columns."""
+def _conversion(
+    loop: scf.ForOp,
+) -> tuple[str, int, tuple[memref.LoadOp, list[SSAValue]], tuple[memref.StoreOp, list[SSAValue]]] | None:
+    """Return the helper of a loop, its columns, and the load and the store with the indices of the first column.
+
+    None of a loop that does anything else.
+    """
     count = integer_constant(loop.ub)
     ops = [op for op in loop.body.block.ops if not isinstance(op, (arith.AddiOp, scf.YieldOp))]
     if integer_constant(loop.lb) != 0 or integer_constant(loop.step) != 1 or count is None or len(ops) < 3:
@@ -68,11 +74,16 @@ def _conversion(loop: scf.ForOp) -> tuple[str, memref.LoadOp, memref.StoreOp, in
     load, *casts, store = ops
     if not isinstance(load, memref.LoadOp) or not isinstance(store, memref.StoreOp):
         return None
-    if any(isinstance(op, arith.FPToSIOp) and IN_RANGE not in op.attributes for op in casts):
-        return None
+    value = load.res
+    for op in casts:
+        if op.operands[0] is not value or (isinstance(op, arith.FPToSIOp) and IN_RANGE not in op.attributes):
+            return None
+        value = op.results[0]
     row = _Casts(tuple(op.name for op in casts), _short(load.res.type), _short(store.value.type))
-    name = _HELPERS.get(row)
-    return None if name is None else (name, load, store, count)
+    source, target, name = _first(load, loop), _first(store, loop), _HELPERS.get(row)
+    if store.value is not value or source is None or target is None or name is None:
+        return None
+    return name, count, (load, source), (store, target)
 
 
 def _short(type: Attribute) -> str:
@@ -81,13 +92,22 @@ def _short(type: Attribute) -> str:
     return "f32" if isinstance(type, Float32Type) else str(type) if isinstance(type, AnyFloat) else ""
 
 
-def _first(access: memref.LoadOp | memref.StoreOp, loop: scf.ForOp) -> list[SSAValue]:
-    """Return the indices of the element that the loop's first iteration accesses."""
+def _first(access: memref.LoadOp | memref.StoreOp, loop: scf.ForOp) -> list[SSAValue] | None:
+    """Return the indices of an access in the first iteration; None unless iterations access neighbours in memory."""
+    body, strides = loop.body.block, as_type(MemRefType[Any], access.memref.type).get_strides()
     *others, last = access.indices
-    if isinstance(owner := last.owner, Operation) and owner.parent is loop.body.block:
-        assert isinstance(owner, arith.AddiOp)
-        return [*others, owner.lhs]
-    return [*others, loop.lb]
+    if not strides or strides[-1] != 1 or any(_inside(value, body) for value in (access.memref, *others)):
+        return None
+    if last is body.args[0]:
+        return [*others, loop.lb]
+    place = last.owner
+    if isinstance(place, arith.AddiOp) and place.rhs is body.args[0] and not _inside(place.lhs, body):
+        return [*others, place.lhs]
+    return None
+
+
+def _inside(value: SSAValue, body: Block) -> bool:
+    return value.owner is body or (isinstance(value.owner, Operation) and value.owner.parent is body)
 
 
 VECTOR_TYPES = """#if defined(__AVX512F__)

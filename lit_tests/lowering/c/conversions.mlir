@@ -36,5 +36,13 @@ func.func @convert(%in: memref<?x?xi8>, %out: memref<?xi16>, %d: memref<?xf64>, 
     %at = arith.addi %x, %i : index
     memref.store %e, %d[%at] : memref<?xf64>
   } {kernel.convert}
+  // CHECK:      for (idx i_ = 0; i_ < 32; ++i_) {
+  // CHECK-NEXT:   wide_[i_] = (float)in_[y_ * in_n1_ + i_ + i_];
+  scf.for %i = %zero to %n step %one {
+    %at = arith.addi %i, %i : index
+    %p = memref.load %in[%y, %at] : memref<?x?xi8>
+    %f = arith.uitofp %p : i8 to f32
+    memref.store %f, %wide[%i] : memref<32xf32, 3>
+  } {kernel.convert}
   func.return
 }
