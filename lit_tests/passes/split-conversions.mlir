@@ -8,6 +8,7 @@
 // CHECK-LABEL: @bytes
 func.func @bytes(%in: memref<?xi8>, %out: memref<?xi8>, %a: index, %b: index) {
   // CHECK:      [[LEFT:%.*]] = arith.remui {{%.*}}, {{%.*}} : index
+  // CHECK-NEXT: arith.addi %a, {{%.*}} : index
   // CHECK-NEXT: [[FULL:%.*]] = arith.subi {{%.*}}, [[LEFT]] : index
   // CHECK-NEXT: scf.for %part = %a to [[FULL]] step {{%.*}} {
   // CHECK:        %wide_in = memref.alloca() : memref<32xf32, 3 : i64>
