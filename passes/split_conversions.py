@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType,
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilefuse.lowering.printers.conversions import CONVERT, IN_RANGE
+from tilefuse.lowering.printers.conversions import CONVERT, IN_RANGE, limits
 from tilefuse.passes.column_steps import step
 from tilefuse.passes.row_parts import BLOCK_MEMORY, SIMD, places, stores_at_end, vector_loops, whole_array
 
@@ -116,11 +116,25 @@ def _narrowed(store: memref.StoreOp, loop: scf.ForOp) -> _Conversion | None:
     if isinstance(cast := value.owner, arith.FPToSIOp) and IN_RANGE in cast.attributes:
         if cast.parent is loop.body.block:
             casts, value = (cast, truncation), cast.input
+        if (limited := _limits(value, store.value.type, loop)) is not None:
+            casts, value = (*limited, *casts), limited[0].operands[0]
     if not isinstance(value.owner, Operation) or value.owner.parent is not loop.body.block:
         return None
     if _bits(value.type) != WIDE_BITS or not 8 <= _bits(store.value.type) < WIDE_BITS:
         return None
     return _conversion(store, casts, loop)
+
+
+def _limits(value: SSAValue, type: Attribute, loop: scf.ForOp) -> tuple[Operation, Operation] | None:
+    """Return the minimum and maximum that limit a float to an unsigned type before its cast; None if others use them."""
+    body, greatest = loop.body.block, value.owner
+    least = greatest.lhs.owner if isinstance(greatest, arith.MaxnumfOp) else None
+    if not isinstance(greatest, arith.MaxnumfOp) or not isinstance(least, arith.MinnumfOp):
+        return None
+    ops = (least, greatest)
+    inside = all(op.parent is body and len(list(op.result.uses)) == 1 for op in ops)
+    constant = all(isinstance(op.rhs.owner, Operation) and op.rhs.owner.parent is not body for op in ops)
+    return ops if inside and constant and limits(ops, type) else None
 
 
 def _conversion(

@@ -88,6 +88,34 @@ func.func @saturated(%in: memref<?xf32>, %out: memref<?xi8>, %a: index, %b: inde
 
 // -----
 
+// Floats that are limited to the range of a pixel are limited as they are converted.
+
+// CHECK-LABEL: @limited
+func.func @limited(%in: memref<?xf32>, %out: memref<?xi8>, %a: index, %b: index) {
+  // CHECK:      [[F:%.*]] = memref.load %in
+  // CHECK-NEXT: memref.store [[F]], %kept_out[{{%.*}}]
+  // CHECK-NEXT: } {kernel.simd}
+  // CHECK:      arith.minnumf
+  // CHECK-NEXT: arith.maxnumf
+  // CHECK-NEXT: arith.fptosi
+  // CHECK-NEXT: arith.trunci
+  // CHECK:      {kernel.convert}
+  %one = arith.constant 1 : index
+  %none = arith.constant 0.0 : f32
+  %most = arith.constant 255.0 : f32
+  scf.for %x = %a to %b step %one {
+    %p = memref.load %in[%x] : memref<?xf32>
+    %least = arith.minnumf %p, %most : f32
+    %inside = arith.maxnumf %least, %none : f32
+    %i = arith.fptosi %inside {kernel.in_range} : f32 to i32
+    %r = arith.trunci %i : i32 to i8
+    memref.store %r, %out[%x] : memref<?xi8>
+  } {kernel.simd}
+  func.return
+}
+
+// -----
+
 // A loop that loads every other element and one that reads what it stores stay.
 
 // CHECK-LABEL: @others

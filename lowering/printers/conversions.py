@@ -6,11 +6,12 @@ that loads bytes as one vector of 32-bit numbers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 from typing import cast as as_type
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import AnyFloat, Float32Type, IntegerType, MemRefType
+from xdsl.dialects.builtin import AnyFloat, Float32Type, FloatAttr, IntegerType, MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilefuse.dialects.constants import integer_constant
@@ -23,6 +24,9 @@ CONVERT = "kernel.convert"
 """Attribute of a loop over some columns that loads, converts and stores one element in each."""
 IN_RANGE = "kernel.in_range"
 """Attribute of a cast of a float that fits the integer; other casts saturate."""
+
+LIMITS = ("arith.minnumf", "arith.maxnumf")
+"""Operations that limit a float to the range of an unsigned integer, which is cast then."""
 
 
 class _Casts(NamedTuple):
@@ -43,6 +47,7 @@ _HELPERS = {
         (("arith.extsi",), f"i{width}", "i32", f"widen_s{width}_i32"),
         (("arith.fptosi", "arith.trunci"), "f32", f"i{width}", f"narrow_f32_i{width}"),
         (("arith.trunci",), "i32", f"i{width}", f"narrow_i32_i{width}"),
+        ((*LIMITS, "arith.fptosi", "arith.trunci"), "f32", f"i{width}", f"saturate_f32_u{width}"),
     )
 }
 
@@ -75,6 +80,8 @@ def _conversion(
     if not isinstance(load, memref.LoadOp) or not isinstance(store, memref.StoreOp):
         return None
     value = load.res
+    if any(op.name in LIMITS for op in casts) and not limits(casts[:2], store.value.type):
+        return None
     for op in casts:
         if op.operands[0] is not value or (isinstance(op, arith.FPToSIOp) and IN_RANGE not in op.attributes):
             return None
@@ -84,6 +91,21 @@ def _conversion(
     if store.value is not value or source is None or target is None or name is None:
         return None
     return name, count, (load, source), (store, target)
+
+
+def limits(ops: Sequence[Operation], type: Attribute) -> bool:
+    """Whether a minimum and a maximum limit a float to the range of an unsigned integer type."""
+    if tuple(op.name for op in ops) != LIMITS or not isinstance(type, IntegerType):
+        return False
+    low, high = 0.0, 2.0**type.width.data - 1
+    return [_number(op.operands[1]) for op in ops] == [high, low]
+
+
+def _number(value: SSAValue) -> float | None:
+    constant = value.owner
+    if isinstance(constant, arith.ConstantOp) and isinstance(constant.value, FloatAttr):
+        return float(constant.value.value.data)
+    return None
 
 
 def _short(type: Attribute) -> str:
@@ -137,6 +159,9 @@ def conversion_helpers() -> dict[str, Helper]:
                 found[name] = Helper(_widen(name, vector, number, sign, width), (vector,))
             name, vector = f"narrow_{kind}_i{width}", f"truncate_i{width}"
             found[name] = Helper(_narrow(name, vector, number, width), (vector,))
+        found[f"limit_u{width}"] = Helper(_limit(width))
+        name, needs = f"saturate_f32_u{width}", (f"truncate_i{width}", f"limit_u{width}")
+        found[name] = Helper(_narrow(name, needs[0], "float", width, needs[1]), needs)
     return found
 
 
@@ -154,9 +179,12 @@ def _widen(name: str, vector: str, number: str, sign: str, width: int) -> str:
 }}"""
 
 
-def _narrow(name: str, vector: str, number: str, width: int) -> str:
-    floats = number == "float"
-    value = "__builtin_convertvector(v{0}, ints)" if floats else "v{0}"
+def _narrow(name: str, vector: str, number: str, width: int, limit: str = "") -> str:
+    floats, high = number == "float", f"{(1 << width) - 1}.0f"
+    value = f"__builtin_convertvector({limit}(v{{0}}), ints)" if floats else "v{0}"
+    last = "a[i]"
+    if limit:
+        last = f"(a[i] > 0.0f ? a[i] < {high} ? a[i] : {high} : a[i] <= 0.0f ? 0.0f : {high})"
     kind = "floats" if floats else "ints"
     return f"""void {name}({UNSIGNED[width]}* restrict r, const {number}* restrict a, int n) {{
   int i = 0;
@@ -167,7 +195,7 @@ def _narrow(name: str, vector: str, number: str, width: int) -> str:
     {vector}(r + i, {value.format("")});
   }}
 #endif
-  for (; i < n; ++i) r[i] = ({UNSIGNED[width]})(int)a[i];
+  for (; i < n; ++i) r[i] = ({UNSIGNED[width]})(int){last};
 }}"""
 
 
@@ -233,4 +261,22 @@ def _truncate(width: int) -> str:
   {last}
 #endif
   __builtin_memcpy(r, &b, sizeof b);
+}}"""
+
+
+def _limit(width: int) -> str:
+    """Return the helper that limits a vector of floats to the range of an unsigned integer; NaN is the upper limit."""
+    high = f"{(1 << width) - 1}.0f"
+    return f"""floats limit_u{width}(floats v) {{
+  const floats high = (floats){{0}} + {high}, low = {{0}};
+#if LANES == 16 && !defined(__clang__)
+  const floats below = __builtin_ia32_minps512_mask(v, high, low, 0xffff, 4);
+  return __builtin_ia32_maxps512_mask(below, low, low, 0xffff, 4);
+#elif LANES == 8 && !defined(__clang__)
+  return __builtin_ia32_maxps256(__builtin_ia32_minps256(v, high), low);
+#else
+  const ints is_below = v < high;
+  const floats below = (floats)(((ints)v & is_below) | ((ints)high & ~is_below));
+  return (floats)((ints)below & (below > low));
+#endif
 }}"""

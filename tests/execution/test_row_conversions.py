@@ -50,8 +50,26 @@ def test_floats_out_of_range(result, through):
     np.testing.assert_array_equal(program(array), reference(array))
 
 
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("result", ["uint8", "uint16"])
+def test_clamped_floats(result, strict):
+    """Floats are limited to the pixel's range as they are packed; NaN is what the evaluator makes of it."""
+    image, x, y, f = hl.ImageParam(hl.Float(32), 2, "image"), hl.Var("x"), hl.Var("y"), hl.Func("f")
+    high = float(np.iinfo(result).max)
+    f[x, y] = hl.cast(PIXELS[result], hl.clamp(image[x, y] * hl.f32(2), 0.0, high))
+    made = hl.Pipeline(f)
+    array = np.random.default_rng(0).normal(high / 4, high / 2, (5, 75)).astype(np.float32)
+    for start in (0, 72):
+        array[start % 5].flat[:8] = np.nan, np.inf, -np.inf, 3e9, -3e9, 1e20, high / 2 + 0.25, -0.0
+    array[:, -3:] = np.nan, -1.0, high
+    program = made.compile("cpu", strict_float=strict)
+    np.testing.assert_array_equal(program(array), made.compile("reference")(array))
+    if machine("cpu").vector_bytes >= 32:
+        assert f"saturate_f32_u{np.iinfo(result).bits}(&" in program.source()
+
+
 def test_rows_are_converted_by_vectors():
     """On processors of AVX2 and later."""
     source = pipeline("uint8", "uint8", "float32").compile("cpu", extent=(512, 512)).source()
-    converted = "widen_u8_f32(&" in source and "narrow_f32_i8(&" in source
+    converted = "widen_u8_f32(&" in source or "saturate_f32_u8(&" in source
     assert converted == (machine("cpu").vector_bytes >= 32)

@@ -11,6 +11,8 @@ func.func @convert(%in: memref<?x?xi8>, %out: memref<?xi16>, %d: memref<?xf64>, 
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
   %n = arith.constant 32 : index
+  %none = arith.constant 0.0 : f32
+  %most = arith.constant 65535.0 : f32
   %wide = memref.alloca() : memref<32xf32, 3>
   // CHECK: widen_u8_f32(&wide_[0], &in_[y_ * in_n1_ + x_], 32);
   scf.for %i = %zero to %n step %one {
@@ -23,6 +25,16 @@ func.func @convert(%in: memref<?x?xi8>, %out: memref<?xi16>, %d: memref<?xf64>, 
   scf.for %i = %zero to %n step %one {
     %f = memref.load %wide[%i] : memref<32xf32, 3>
     %s = arith.fptosi %f {kernel.in_range} : f32 to i32
+    %t = arith.trunci %s : i32 to i16
+    %at = arith.addi %x, %i : index
+    memref.store %t, %out[%at] : memref<?xi16>
+  } {kernel.convert}
+  // CHECK-NEXT: saturate_f32_u16(&out_[x_], &wide_[0], 32);
+  scf.for %i = %zero to %n step %one {
+    %f = memref.load %wide[%i] : memref<32xf32, 3>
+    %least = arith.minnumf %f, %most : f32
+    %inside = arith.maxnumf %least, %none : f32
+    %s = arith.fptosi %inside {kernel.in_range} : f32 to i32
     %t = arith.trunci %s : i32 to i16
     %at = arith.addi %x, %i : index
     memref.store %t, %out[%at] : memref<?xi16>
