@@ -126,7 +126,7 @@ def _narrowed(store: memref.StoreOp, loop: scf.ForOp) -> _Conversion | None:
 
 
 def _limits(value: SSAValue, type: Attribute, loop: scf.ForOp) -> tuple[Operation, Operation] | None:
-    """Return the minimum and maximum that limit a float to an unsigned type before its cast; None if others use them."""
+    """Return the minimum and maximum that limit a float to an unsigned type before its cast; None if used elsewhere."""
     body, greatest = loop.body.block, value.owner
     least = greatest.lhs.owner if isinstance(greatest, arith.MaxnumfOp) else None
     if not isinstance(greatest, arith.MaxnumfOp) or not isinstance(least, arith.MinnumfOp):
