@@ -22,6 +22,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.value_range import value_ranges
+from tilefuse.lowering.printers.floats import IN_RANGE
 
 WIDEST_RESULT = 32
 """Bits of a result; floats between those of 64 bits are few."""
@@ -57,13 +58,13 @@ def _mark(cast: arith.FPToSIOp | arith.FPToUIOp, ranges: Mapping[SSAValue, Any])
     if -half <= math.trunc(least) and math.trunc(greatest) < half:
         _replace(cast, arith.FPToSIOp(cast.input, type))
     elif isinstance(cast, arith.FPToUIOp) and 0 <= math.trunc(least) and math.trunc(greatest) < 2 * half:
-        cast.attributes["kernel.in_range"] = UnitAttr()
+        cast.attributes[IN_RANGE] = UnitAttr()
 
 
 def _replace(cast: Operation, by: arith.FPToSIOp) -> None:
     block, result = cast.parent, by.result
     assert block is not None
-    by.attributes["kernel.in_range"] = UnitAttr()
+    by.attributes[IN_RANGE] = UnitAttr()
     by.location, result.name_hint = cast.location, cast.results[0].name_hint
     block.insert_op_before(by, cast)
     cast.results[0].replace_all_uses_with(result)

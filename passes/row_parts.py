@@ -139,8 +139,8 @@ def part_columns(arrays: int) -> int:
     return max(LEAST_PART_COLUMNS, 1 << (PART_COLUMNS // arrays).bit_length() - 1)
 
 
-def split_loop(loop: scf.ForOp, entry: Block, late: Sequence[SplitStore]) -> scf.ForOp:
-    """Strip-mine a loop into parts of two loops, the later one with the stores; return the later one."""
+def split_loop(loop: scf.ForOp, entry: Block, late: Sequence[SplitStore]) -> None:
+    """Strip-mine a loop into parts of two loops, the later one with the stores."""
     parts = Parts(loop, entry, part_columns(len(late)))
     arrays = [parts.kept(one.value.type, one.name) for one in late]
     later = _later_loop(parts, late, arrays)
@@ -150,7 +150,6 @@ def split_loop(loop: scf.ForOp, entry: Block, late: Sequence[SplitStore]) -> scf
             loop.body.block.erase_op(op)
     parts.add(later)
     parts.finish()
-    return later
 
 
 def _later_loop(parts: Parts, late: Sequence[SplitStore], arrays: Sequence[SSAValue]) -> scf.ForOp:

@@ -20,10 +20,11 @@ from typing import cast as as_type
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, MemRefType, ModuleOp, StridedLayoutAttr
-from xdsl.ir import Block, Operation, SSAValue, Use
+from xdsl.ir import Operation, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
+from tilefuse.analysis.dependence import is_defined_in
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.passes.column_steps import SameIndices, counted_terms, step
 from tilefuse.passes.row_parts import only_computes, vector_loops
@@ -87,18 +88,14 @@ def _place(op: MemoryAccess, loop: scf.ForOp) -> tuple[tuple[SSAValue, ...], Add
     """
     body = loop.body.block
     strides = as_type(MemRefType[Any], op.memref.type).get_strides()
-    if not op.indices or _inside(op.memref, body) or not strides or strides[-1] != 1:
+    if not op.indices or is_defined_in(op.memref, body) or not strides or strides[-1] != 1:
         return None
     *others, last = op.indices
     counts, number = counted_terms(last, body)
-    if counts.pop(body.args[0], 0) != 1 or any(_inside(value, body) for value in (*others, *counts)):
+    if counts.pop(body.args[0], 0) != 1 or any(is_defined_in(value, body) for value in (*others, *counts)):
         return None
     added_first = sorted(counts.items(), key=lambda term: term[1] < 0)
     return tuple(others), tuple(added_first), number
-
-
-def _inside(value: SSAValue, body: Block) -> bool:
-    return value.owner is body or (isinstance(value.owner, Operation) and value.owner.parent is body)
 
 
 class _Views:

@@ -14,7 +14,7 @@ helper that converts one vector at a time; arrays of a vector's columns end up i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -23,7 +23,9 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType,
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilefuse.lowering.printers.conversions import CONVERT, IN_RANGE, limits
+from tilefuse.analysis.dependence import is_defined_in, operations_behind
+from tilefuse.lowering.printers.conversions import CONVERT, limits
+from tilefuse.lowering.printers.floats import IN_RANGE
 from tilefuse.passes.column_steps import step
 from tilefuse.passes.row_parts import BLOCK_MEMORY, SIMD, places, stores_at_end, vector_loops, whole_array
 
@@ -112,29 +114,26 @@ def _narrowed(store: memref.StoreOp, loop: scf.ForOp) -> _Conversion | None:
     if not isinstance(truncation, arith.TruncIOp) or truncation.parent is not loop.body.block:
         return None
     casts: tuple[Operation, ...] = (truncation,)
-    value = truncation.input
-    if isinstance(cast := value.owner, arith.FPToSIOp) and IN_RANGE in cast.attributes:
-        if cast.parent is loop.body.block:
-            casts, value = (cast, truncation), cast.input
-        if (limited := _limits(value, store.value.type, loop)) is not None:
-            casts, value = (*limited, *casts), limited[0].operands[0]
-    if not isinstance(value.owner, Operation) or value.owner.parent is not loop.body.block:
+    cast = truncation.input.owner
+    if isinstance(cast, arith.FPToSIOp) and cast.parent is loop.body.block and IN_RANGE in cast.attributes:
+        casts = (*_limits(cast.input, store.value.type, loop), cast, truncation)
+    value = casts[0].operands[0]
+    if not is_defined_in(value, loop.body.block):
         return None
     if _bits(value.type) != WIDE_BITS or not 8 <= _bits(store.value.type) < WIDE_BITS:
         return None
     return _conversion(store, casts, loop)
 
 
-def _limits(value: SSAValue, type: Attribute, loop: scf.ForOp) -> tuple[Operation, Operation] | None:
-    """Return the minimum and maximum that limit a float to an unsigned type before its cast; None if used elsewhere."""
+def _limits(value: SSAValue, type: Attribute, loop: scf.ForOp) -> tuple[Operation, ...]:
+    """Return the minimum and maximum that limit a float to an unsigned type before its cast; none if used elsewhere."""
     body, greatest = loop.body.block, value.owner
     least = greatest.lhs.owner if isinstance(greatest, arith.MaxnumfOp) else None
     if not isinstance(greatest, arith.MaxnumfOp) or not isinstance(least, arith.MinnumfOp):
-        return None
+        return ()
     ops = (least, greatest)
     inside = all(op.parent is body and len(list(op.result.uses)) == 1 for op in ops)
-    constant = all(isinstance(op.rhs.owner, Operation) and op.rhs.owner.parent is not body for op in ops)
-    return ops if inside and constant and limits(ops, type) else None
+    return ops if inside and not any(is_defined_in(op.rhs, body) for op in ops) and limits(ops, type) else ()
 
 
 def _conversion(
@@ -184,15 +183,14 @@ class _Parts:
         full = self._before(arith.SubiOp(self._before(arith.AddiOp(loop.lb, columns)), left))
         self._before(scf.ForOp(loop.lb, full, lanes, [], self.body))
         self.zero, self.one, self.count = (self._add(_number(n)) for n in (0, 1, self.lanes))
-        arrays = [self._array(c) for c in conversions]
-        pairs = list(zip(conversions, arrays, strict=True))
-        for c, array in pairs:
-            if isinstance(c.access, memref.LoadOp):
-                self._widen(c, array)
-        self._compute(pairs)
-        for c, array in pairs:
-            if isinstance(c.access, memref.StoreOp):
-                self._narrow(c, array)
+        arrays = [(c, self._array(c)) for c in conversions]
+        loads = [(c, array) for c, array in arrays if isinstance(c.access, memref.LoadOp)]
+        stores = [(c, array) for c, array in arrays if isinstance(c.access, memref.StoreOp)]
+        for c, array in loads:
+            self._widen(c, array)
+        self._compute({c.wide: array for c, array in loads}, {c.access: (c.wide, array) for c, array in stores})
+        for c, array in stores:
+            self._narrow(c, array)
         self._add(scf.YieldOp())
         loop.operands[0] = full
         del loop.attributes[SIMD]  # fewer columns than a vector has
@@ -237,42 +235,32 @@ class _Parts:
             self._add(op.clone(values))
         return [values.get(index, index) for index in conversion.access.indices]
 
-    def _compute(self, pairs: Sequence[tuple[_Conversion, SSAValue]]) -> None:
-        """Emit the loop that computes on wide elements, without the conversions and the operations for them alone."""
-        x = self.loop.body.block.args[0]
-        widened = {c.access: array for c, array in pairs if isinstance(c.access, memref.LoadOp)}
-        narrowed = {c.access: (c.wide, array) for c, array in pairs if isinstance(c.access, memref.StoreOp)}
-        loaded = {c.casts[0]: widened[c.access] for c, _ in pairs if isinstance(c.access, memref.LoadOp)}
-        needed = self._needed({*narrowed}, {*loaded}, [wide for wide, _ in narrowed.values()])
+    def _compute(
+        self, loaded: Mapping[SSAValue, SSAValue], stored: Mapping[Operation, tuple[SSAValue, SSAValue]]
+    ) -> None:
+        """Emit the loop that computes on wide elements, without the conversions and the operations for them alone.
+
+        `loaded`: arrays by the values that they have; `stored`: values and their arrays by the stores of these.
+        """
+        block = self.loop.body.block
+        x, others = block.args[0], [op for op in block.ops if isinstance(op, memref.StoreOp) and op not in stored]
+        results = [*(value for store in others for value in store.operands), *(value for value, _ in stored.values())]
+        needed = {*others, *operations_behind(results, block, loaded)}
 
         def compute(i: SSAValue, add: Callable[[Operation], SSAValue]) -> None:
             column = add(arith.AddiOp(self.start, i))
             column.name_hint = x.name_hint
             values: dict[SSAValue, SSAValue] = {x: column}
-            for op in self.loop.body.block.ops:
-                if op in loaded:
-                    values[op.results[0]] = add(memref.LoadOp.get(loaded[op], [i]))
-                elif op in narrowed:
-                    wide, array = narrowed[op]
-                    add(memref.StoreOp.get(values[wide], array, [i]))
+            for op in block.ops:
+                if op.results and op.results[0] in loaded:
+                    values[op.results[0]] = add(memref.LoadOp.get(loaded[op.results[0]], [i]))
+                elif op in stored:
+                    value, array = stored[op]
+                    add(memref.StoreOp.get(values[value], array, [i]))
                 elif op in needed:
                     add(op.clone(values))
 
         self._loop(compute, SIMD)
-
-    def _needed(self, without: set[Operation], ends: set[Operation], values: Sequence[SSAValue]) -> set[Operation]:
-        """Return the operations that the stores other than `without`, and `values`, depend on up to `ends`."""
-        block = self.loop.body.block
-        stores = [op for op in block.ops if isinstance(op, memref.StoreOp) and op not in without]
-        found: set[Operation] = set()
-        left: list[Operation] = [*stores, *(v.owner for v in values if isinstance(v.owner, Operation))]
-        while left:
-            op = left.pop()
-            if op in found or op in ends or op.parent is not block:
-                continue
-            found.add(op)
-            left += [v.owner for v in op.operands if isinstance(v.owner, Operation)]
-        return found
 
     def _loop(self, emit: Callable[[SSAValue, Callable[[Operation], SSAValue]], None], attribute: str) -> None:
         """Emit a loop over the columns of a part."""

@@ -11,26 +11,26 @@ from typing import Any, NamedTuple
 from typing import cast as as_type
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import AnyFloat, Float32Type, FloatAttr, IntegerType, MemRefType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerType, MemRefType
+from xdsl.ir import Attribute, Operation, SSAValue
 
-from tilefuse.dialects.constants import integer_constant
+from tilefuse.analysis.dependence import is_defined_in
+from tilefuse.dialects.constants import f32_constant, integer_constant
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED
+from tilefuse.lowering.printers.floats import IN_RANGE
 from tilefuse.lowering.printers.function_text import FunctionText
 from tilefuse.lowering.printers.helper import Helper
 from tilefuse.lowering.printers.memory import address, element
 
 CONVERT = "kernel.convert"
 """Attribute of a loop over some columns that loads, converts and stores one element in each."""
-IN_RANGE = "kernel.in_range"
-"""Attribute of a cast of a float that fits the integer; other casts saturate."""
 
 LIMITS = ("arith.minnumf", "arith.maxnumf")
 """Operations that limit a float to the range of an unsigned integer, which is cast then."""
 
 
 class _Casts(NamedTuple):
-    """A conversion with a helper: casts in order, types before and after, by short names."""
+    """A conversion with a helper: operations in order, types before and after, by their names."""
 
     casts: tuple[str, ...]
     source: str
@@ -86,7 +86,7 @@ def _conversion(
         if op.operands[0] is not value or (isinstance(op, arith.FPToSIOp) and IN_RANGE not in op.attributes):
             return None
         value = op.results[0]
-    row = _Casts(tuple(op.name for op in casts), _short(load.res.type), _short(store.value.type))
+    row = _Casts(tuple(op.name for op in casts), str(load.res.type), str(store.value.type))
     source, target, name = _first(load, loop), _first(store, loop), _HELPERS.get(row)
     if store.value is not value or source is None or target is None or name is None:
         return None
@@ -98,38 +98,21 @@ def limits(ops: Sequence[Operation], type: Attribute) -> bool:
     if tuple(op.name for op in ops) != LIMITS or not isinstance(type, IntegerType):
         return False
     low, high = 0.0, 2.0**type.width.data - 1
-    return [_number(op.operands[1]) for op in ops] == [high, low]
-
-
-def _number(value: SSAValue) -> float | None:
-    constant = value.owner
-    if isinstance(constant, arith.ConstantOp) and isinstance(constant.value, FloatAttr):
-        return float(constant.value.value.data)
-    return None
-
-
-def _short(type: Attribute) -> str:
-    if isinstance(type, IntegerType):
-        return f"i{type.width.data}"
-    return "f32" if isinstance(type, Float32Type) else str(type) if isinstance(type, AnyFloat) else ""
+    return [f32_constant(op.operands[1]) for op in ops] == [high, low]
 
 
 def _first(access: memref.LoadOp | memref.StoreOp, loop: scf.ForOp) -> list[SSAValue] | None:
     """Return the indices of an access in the first iteration; None unless iterations access neighbours in memory."""
     body, strides = loop.body.block, as_type(MemRefType[Any], access.memref.type).get_strides()
     *others, last = access.indices
-    if not strides or strides[-1] != 1 or any(_inside(value, body) for value in (access.memref, *others)):
+    if not strides or strides[-1] != 1 or any(is_defined_in(value, body) for value in (access.memref, *others)):
         return None
     if last is body.args[0]:
         return [*others, loop.lb]
     place = last.owner
-    if isinstance(place, arith.AddiOp) and place.rhs is body.args[0] and not _inside(place.lhs, body):
+    if isinstance(place, arith.AddiOp) and place.rhs is body.args[0] and not is_defined_in(place.lhs, body):
         return [*others, place.lhs]
     return None
-
-
-def _inside(value: SSAValue, body: Block) -> bool:
-    return value.owner is body or (isinstance(value.owner, Operation) and value.owner.parent is body)
 
 
 VECTOR_TYPES = """#if defined(__AVX512F__)

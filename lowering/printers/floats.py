@@ -50,6 +50,9 @@ from tilefuse.lowering.printers.function_text import FunctionText, Row
 from tilefuse.lowering.printers.readings import c_literal, read_signed, read_unsigned
 from tilefuse.lowering.printers.vectors import lanes_computed
 
+IN_RANGE = "kernel.in_range"
+"""Attribute of a cast of a float that fits the integer; other casts saturate."""
+
 # --- constants ----------------------------------------------------------------------------------------------
 
 
@@ -277,7 +280,7 @@ def _to_int(reading: Any) -> Row:
         ctype = (SIGNED if reading is read_signed else UNSIGNED)[width]
         interval = (signed_range if reading is read_signed else unsigned_range)(width)
         a = p.use(op.operands[0])
-        if "kernel.in_range" in op.attributes:
+        if IN_RANGE in op.attributes:
             return expr.c_cast(ctype, a, interval, cheap=False)
         return expr.call(p.library(f"{source}_to_{sign}{width}"), (a,), ctype, interval)
 

@@ -59,8 +59,8 @@ def test_clamped_floats(result, strict):
     f[x, y] = hl.cast(PIXELS[result], hl.clamp(image[x, y] * hl.f32(2), 0.0, high))
     made = hl.Pipeline(f)
     array = np.random.default_rng(0).normal(high / 4, high / 2, (5, 75)).astype(np.float32)
-    for start in (0, 72):
-        array[start % 5].flat[:8] = np.nan, np.inf, -np.inf, 3e9, -3e9, 1e20, high / 2 + 0.25, -0.0
+    for row in (0, 2):
+        array[row, :8] = np.nan, np.inf, -np.inf, 3e9, -3e9, 1e20, high / 2 + 0.25, -0.0
     array[:, -3:] = np.nan, -1.0, high
     program = made.compile("cpu", strict_float=strict)
     np.testing.assert_array_equal(program(array), made.compile("reference")(array))
