@@ -33,6 +33,8 @@ class Cpu:
     """`x86_64`, `aarch64`."""
     march: str
     """The instruction set, as GCC and clang call it."""
+    tune: str
+    """The model, as GCC and clang call it; empty if it has no row."""
     vector_bytes: int
     vector_registers: int
     cores: int
@@ -55,7 +57,7 @@ class Cpu:
 RATES = ("clock_ghz", "gbps", "core_gbps", "vectors_per_ns", "start_us")
 """Columns that are measured, or of the sheet; all else is counted."""
 _ISA_KEYS = {"vector_bytes", "registers", "machine", "march", "flags"}
-_CPU_KEYS = {"isa", "ids", "cores", "l1_kib", "l2_kib", "l3_mib", *RATES}
+_CPU_KEYS = {"isa", "ids", "tune", "cores", "l1_kib", "l2_kib", "l3_mib", *RATES}
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ def read_cpus(text: str) -> Table:
             isa=row["isa"],
             machine=isa["machine"],
             march=isa["march"],
+            tune=row["tune"],
             vector_bytes=isa["vector_bytes"],
             vector_registers=isa["registers"],
             cores=row["cores"],

@@ -73,7 +73,9 @@ def _probe(given: tuple[str, ...] | None, path: str) -> CCompiler:
         raise TargetError(f"target 'cpu': '{shlex.join(command)} --version' fails: {version.stderr.strip()}")
     if not _accepts(command):
         raise TargetError(f"target 'cpu': '{shlex.join(command)}' makes no shared library of a C source; see $CC")
-    flags = (*_FLAGS, *_accepted(command, *_OPTIONAL_FLAGS), *_openmp_flags(command))
+    # a compiler older than the processor knows its instructions, and would optimise for none in particular
+    tune = (f"-mtune={model}",) if (model := host_cpu().tune) else ()
+    flags = (*_FLAGS, *_accepted(command, *_OPTIONAL_FLAGS, *tune), *_openmp_flags(command))
     # -march=native means another processor on another machine, and caches may be shared between machines.
     identity = "\n".join((shlex.join(command), version.stdout, platform.machine(), _processor()))
     return CCompiler(command, identity, flags)
