@@ -48,6 +48,11 @@ from tilefuse.targets.occupancy import occupancy
 FIRST_PART = 2
 """Kernels that are lowered before any is compiled: compilers of two cores begin then."""
 
+SPILLED_BYTES = 16
+"""Bytes that are spilled for each register a kernel lacks: values are loaded again several times, and are not all out
+of registers at once. Counted by twice as many registers half of the kernels that are bounded seem to need more than
+they are then found to take."""
+
 MOST_AT_BORDERS = 512
 """Bytes that a thread may spill in versions for borders together: with more, the few tiles that run them are slow."""
 
@@ -290,9 +295,10 @@ class _Fit:
     def _need(self, name: str, report: Report) -> int:
         """Return the registers per thread that a spilling kernel needs.
 
-        Its own and one for each spilled value, or as many as it takes without a bound, if these are fewer.
+        Its own and one for each value that is out of registers at once, or as many as it takes without a bound, if
+        these are fewer.
         """
-        need = report.registers + -(-report.spill_bytes // 8)
+        need = report.registers + -(-report.spill_bytes // SPILLED_BYTES)
         return min(need, self._unbounded.get(name, need))
 
     def _tiled_again(self, group_numbers: Sequence[int], fixed: Collection[str]) -> ModuleOp | None:
