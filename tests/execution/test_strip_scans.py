@@ -1,7 +1,7 @@
 """Several updates along the same lines in one kernel of a CPU: random ones, to the bit as the evaluator."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -13,8 +13,9 @@ from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.scan.attribute import ScanSchedule
 from tilefuse.execution.scan.transposed import is_stored_along_rows
-from tilefuse.passes.pipeline import standard_passes
+from tilefuse.passes.pipeline import run_passes, standard_passes
 from tilefuse.passes.tile import Tile
+from tilefuse.targets import cpus
 
 PICTURE = np.random.default_rng(8).integers(0, 256, (14, 15), dtype=np.uint8)
 
@@ -133,3 +134,21 @@ def test_random_updates_along_lines(seed):
 
 def _listed(found) -> list[np.ndarray]:
     return list(found) if isinstance(found, tuple | list) else [found]
+
+
+@pytest.mark.parametrize(
+    ("lines", "cores", "l2_kib", "width"),
+    [(1536, 2, 2048, 64), (1536, 16, 2048, 32), (2048, 16, 2048, 64), (1536, 2, 512, 32), (40, 1, 2048, 64)],
+    ids=["as many", "more of wide ones", "as many of 16", "beyond the cache", "one strip"],
+)
+def test_strips_are_wide_where_no_thread_gets_more_lines(lines, cores, l2_kib, width, monkeypatch):
+    row = replace(cpus.cpu("emerald_rapids"), cores=cores, l2_bytes=l2_kib * 2**10)
+    monkeypatch.setattr(cpus, "host_cpu", lambda: row)
+    x, y, f = hl.Var("x"), hl.Var("y"), hl.Func("f")
+    image, r = hl.ImageParam(hl.Float(32), 2, "image"), hl.RDom([(1, 999)])
+    f[x, y] = image[x, y]
+    f[x, r.x] += f[x, r.x - 1]
+    f[x, 999 - r.x] += f[x, 1000 - r.x]
+    module = run_passes(hl.Pipeline(f).to_module(), standard_passes("cpu", extent=(lines, 1000)))
+    (schedule,) = [g.schedule for g in module.walk() if isinstance(g, GroupOp) and g.earlier_updates]
+    assert (schedule.width, schedule.number("workers")) == (width, cores)

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from tilefuse.runtime.cpu import c_compiler
 from tilefuse.runtime.cpu.wheel_compiler import openmp_library, zig_command
 from tilefuse.runtime.errors import BuildError, TargetError
 from tilefuse.runtime.program import compile_pipeline
+from tilefuse.targets.cpus import cpu
 
 SOURCE = "int answer(void) { return 42; }\n"
 
@@ -187,6 +189,18 @@ def test_where_no_probe_loads_the_compiler_is_believed(monkeypatch):
     flags = c_compiler.find_compiler().flags
     c_compiler._probe.cache_clear()
     assert "-fopenmp" in flags
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_compiler_optimises_for_the_model_if_it_knows_that(is_known, monkeypatch, tmp_path):
+    """One older than the processor knows the instructions alone."""
+    monkeypatch.setattr(c_compiler, "host_cpu", lambda: replace(cpu("emerald_rapids"), tune="core-of-this-test"))
+    act = "shift" if is_known else "echo unknown >&2; exit 1"
+    script = f"""for a in "$@"; do
+      if [ "$a" = -mtune=core-of-this-test ]; then {act}; else set -- "$@" "$a"; shift; fi; done"""
+    monkeypatch.setenv("CC", str(compiler_that(tmp_path / "tuned", script)))
+    assert ("-mtune=core-of-this-test" in c_compiler.find_compiler().flags) == is_known
+    assert c_compiler.load_library(SOURCE + f"// {is_known}", strict_float=False).answer() == 42
 
 
 def test_a_compiler_that_crashes_is_asked_for_loops_without_vectors(monkeypatch, tmp_path):

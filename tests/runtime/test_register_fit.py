@@ -86,7 +86,7 @@ def test_a_spilled_tile_is_searched_for_again(monkeypatch):
 
 @pytest.mark.parametrize(
     ("spilled", "registers", "need"),
-    [([0, 800, 0], [120, 64, 64], 120), ([0, 80, 0], [120, 64, 64], 74), ([80, 80, 0], [120, 64, 64], 74)],
+    [([0, 1600, 0], [120, 64, 64], 120), ([0, 80, 0], [120, 64, 64], 69), ([80, 80, 0], [120, 64, 64], 69)],
     ids=["what it takes by itself", "what it has and spills", "spills by itself"],
 )
 def test_a_spilled_tile_needs_no_more_than_it_takes_by_itself(monkeypatch, spilled, registers, need):

@@ -109,8 +109,8 @@ def test_unknown_cpus_are_answered_with_the_known_ones():
 
 ISA = "[isa]\nmine = { vector_bytes = 16, registers = 16, machine = 'm', march = 'm', flags = [] }\n"
 CPU = (
-    "[cpu]\nmine = { isa = 'mine', ids = [], cores = 2, l1_kib = 32, l2_kib = 64, l3_mib = 1, clock_ghz = 3, gbps = 8, "
-    "core_gbps = 4, vectors_per_ns = 3, start_us = 5 }\n"
+    "[cpu]\nmine = { isa = 'mine', ids = [], tune = '', cores = 2, l1_kib = 32, l2_kib = 64, l3_mib = 1, "
+    "clock_ghz = 3, gbps = 8, core_gbps = 4, vectors_per_ns = 3, start_us = 5 }\n"
 )
 
 
