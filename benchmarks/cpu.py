@@ -36,8 +36,8 @@ import unsharp  # noqa: E402
 
 import tilefuse  # noqa: E402
 
-TURN = 0.005
-"""Seconds of one pipeline's calls before those of another."""
+TURN = 0.02
+"""Seconds of one pipeline's calls before those of another: after some of its calls the last cache has its pictures."""
 STRIP = 32
 """Rows of a thread's strip in the schedules that roll rows."""
 
