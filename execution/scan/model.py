@@ -355,8 +355,8 @@ def _cpu_width(facts: GroupFacts, found: Recurrence) -> int:
 
 def _strip_width(facts: GroupFacts, found: Recurrence, machine: Machine) -> int:
     """Return the lines of a strip: they take half of the cache that a tile should stay in, at most."""
-    work = facts.update_work
-    extents = dict(zip(facts.update.update.coordinates, (*work.pure, *work.domain), strict=True))
+    work, coordinates = facts.update_work, facts.update.update.coordinates
+    extents: dict[SSAValue, int] = dict(zip(coordinates, (*work.pure, *work.domain), strict=True))
     adjacent, *others = (extents[line.coordinate] for line in found.lines)
     line_bytes = extents[found.along] * facts.model.nodes[facts.output].bytes
 
