@@ -49,9 +49,9 @@ FIRST_PART = 2
 """Kernels that are lowered before any is compiled: compilers of two cores begin then."""
 
 SPILLED_BYTES = 16
-"""Bytes that are spilled for each register a kernel lacks: values are loaded again several times, and are not all out
-of registers at once. Counted by twice as many registers half of the kernels that are bounded seem to need more than
-they are then found to take."""
+"""Bytes that are stored and loaded again for each register that a kernel lacks: most values are loaded several times,
+and not all are out of registers at once. With 8 a quarter of the kernels seem to need more than they are found to
+take."""
 
 MOST_AT_BORDERS = 512
 """Bytes that a thread may spill in versions for borders together: with more, the few tiles that run them are slow."""
