@@ -268,19 +268,32 @@ def _halide_version() -> str:
         return "unknown"
 
 
+def shapes(name: str, size: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the shapes of input and output, x last."""
+    _, _, channels, _, smaller = _cases()[name]
+    width, height = (int(n) for n in size.split("x"))
+    planes = (channels,) if channels else ()
+    return (*planes, height, width), (
+        *(planes if name.startswith("unsharp") else ()),
+        height - smaller,
+        width - smaller,
+    )
+
+
+def picture(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """Return a random picture: floats in [0, 1), or integers of a byte."""
+    rng = np.random.default_rng(0)
+    return rng.random(shape, np.float32) if dtype == "float32" else rng.integers(0, 256, shape).astype(dtype)
+
+
 def row(name: str, size: str, seconds: float) -> dict[str, Any]:
     """Measure one pipeline on columns x rows `size`; return its row of the table."""
     import halide
 
-    width, height = (int(n) for n in size.split("x"))
-    case = _cases()[name]
-    _, dtype, channels, _, smaller = case
-    shape, rng = (*([channels] if channels else []), height, width), np.random.default_rng(0)
-    array = rng.random(shape, np.float32) if dtype == "float32" else rng.integers(0, 256, shape).astype(dtype)
-    kept = (channels,) if name.startswith("unsharp") else ()
-    results = {who: np.zeros((*kept, height - smaller, width - smaller), dtype) for who in ("ours", "halide")}
+    case, (given, made) = _cases()[name], shapes(name, size)
+    array, results = picture(given, case[1]), {who: np.zeros(made, case[1]) for who in ("ours", "halide")}
     calls = {
-        "ours": ours(case, array, results["ours"], (width, height)),
+        "ours": ours(case, array, results["ours"], (given[-1], given[-2])),
         "halide": rival(halide, case, array, results["halide"]),
     }
     found = measure(calls, seconds)
@@ -294,12 +307,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--size", default="1536x2560", help="columns x rows")
     parser.add_argument("--seconds", type=float, default=4.0, help="of each pipeline")
-    parser.add_argument("--only", nargs="*", help="pipelines by name")
+    parser.add_argument("--only", nargs="*", choices=list(_cases()), default=list(_cases()), help="pipelines by name")
     parser.add_argument("--out", type=Path, help="a JSON file")
     given = parser.parse_args()
     rows = []
     print(f"{'':14}{'ours ms':>9}{'halide ms':>11}{'ratio':>7}{'cpu':>7}")
-    for name in given.only or _cases():
+    for name in given.only:
         # a process each: pages and code that one pipeline leaves behind move the next one's times
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
             found = process.submit(row, name, given.size, given.seconds).result()

@@ -33,6 +33,8 @@ from cpu import (
     halide_type,
     measure,
     ours,
+    picture,
+    shapes,
 )
 from halide_gpu import CODES, Dimension, HalideBuffer
 
@@ -46,18 +48,6 @@ LIMIT = 240.0
 def symbol(name: str, size: str, how: str) -> str:
     """Return the name of the C function of a pipeline under a schedule; schedules by hand serve all sizes."""
     return f"rival_{name}_{how}" if HOWS[how] else f"rival_{name}_{how}_{size}"
-
-
-def shapes(name: str, size: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the shapes of input and output, x last."""
-    _, _, channels, _, smaller = _cases()[name]
-    width, height = (int(n) for n in size.split("x"))
-    planes = (channels,) if channels else ()
-    return (*planes, height, width), (
-        *(planes if name.startswith("unsharp") else ()),
-        height - smaller,
-        width - smaller,
-    )
 
 
 def compile_one(name: str, size: str, how: str, threads: int, target: str, folder: Path) -> None:
@@ -162,13 +152,9 @@ def load(folder: Path) -> ctypes.CDLL:
 
 def one(library: ctypes.CDLL, name: str, size: str, seconds: float) -> dict[str, Any]:
     """Time a pipeline at a size."""
-    case = _cases()[name]
-    given, made = shapes(name, size)
-    rng, dtype = np.random.default_rng(0), case[1]
-    array = rng.random(given, np.float32) if dtype == "float32" else rng.integers(0, 256, given).astype(dtype)
-    extent = (given[-1], given[-2])
-    results = {who: np.zeros(made, dtype) for who in ("ours", *HOWS)}
-    calls = {"ours": ours(case, array, results["ours"], extent)}
+    case, (given, made) = _cases()[name], shapes(name, size)
+    array, results = picture(given, case[1]), {who: np.zeros(made, case[1]) for who in ("ours", *HOWS)}
+    calls = {"ours": ours(case, array, results["ours"], (given[-1], given[-2]))}
     for how in HOWS:
         if call := rival(library, symbol(name, size, how), array, results[how]):
             calls[how] = call

@@ -191,7 +191,7 @@ class Scan(ExecutionModel):
 
         work, update = facts.update_work, facts.update.update
         threads, width, unroll = shape
-        extents: dict[SSAValue, int] = dict(zip(update.coordinates, (*work.pure, *work.domain), strict=True))
+        extents = _extents(facts)
         lines, steps = [extents[line.coordinate] for line in found.lines], extents[found.along]
         nodes, own = facts.model.nodes, set(update.currents)
         each = sum(nodes[facts.model.node_of[r.source]].bytes for r in reads(update) if r.source not in own)
@@ -353,10 +353,15 @@ def _cpu_width(facts: GroupFacts, found: Recurrence) -> int:
     return ACROSS_WIDTH if is_along_rows(facts.update.update, found, facts.permutation) else CPU_WIDTH
 
 
+def _extents(facts: GroupFacts) -> dict[SSAValue, int]:
+    """Return the extent of each coordinate of the update."""
+    work = facts.update_work
+    return dict(zip(facts.update.update.coordinates, (*work.pure, *work.domain), strict=True))
+
+
 def _strip_width(facts: GroupFacts, found: Recurrence, machine: Machine) -> int:
     """Return the lines of a strip: they take half of the cache that a tile should stay in, at most."""
-    work, coordinates = facts.update_work, facts.update.update.coordinates
-    extents: dict[SSAValue, int] = dict(zip(coordinates, (*work.pure, *work.domain), strict=True))
+    extents = _extents(facts)
     adjacent, *others = (extents[line.coordinate] for line in found.lines)
     line_bytes = extents[found.along] * facts.model.nodes[facts.output].bytes
 

@@ -32,7 +32,7 @@ REASONS = {
 
 CLANG_REASONS = {
     r"; \w+ < (\d|[1-5]\d|6[0-4]); ": "few rounds of a known number: written out, neighbours joined",
-    r"; \w+ < \d+; \+\+\w+\) \{\n +\w+\[\w+\] = 0;\n": "zeros of a known number: a call of memset",
+    r"; \w+ < \d+; \+\+\w+\) \{\n +\w+\[\w+\] = 0;\n +\}": "zeros of a known number: a call of memset",
 }
 """The same of clang, which needs none of those of GCC."""
 CLANG = ("clang",) if shutil.which("clang") else zig_command()
