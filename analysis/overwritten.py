@@ -1,10 +1,10 @@
-"""Detection of functions whose old values are dead in a call: updates overwrite all needed points before a read.
+"""Detection of old values that are dead in a call: points of a function that updates overwrite before a read.
 
     f[x] = undef
     f[0] = a[0]
     f[r] = f[r - 1] + a[r]        // r from 1 to the end: all is written by now, and was before it was read
 
-Nobody has to compute such a function: its memory is all that the updates take.
+Nobody has to compute these points: their memory is all that the updates take.
 """
 
 from __future__ import annotations
@@ -14,13 +14,11 @@ from typing import cast
 
 from xdsl.ir import SSAValue
 
-from tilefuse.analysis.access import reads
+from tilefuse.analysis.access import own_reads
 from tilefuse.analysis.bounds import Box, coordinate_spans, spans_of, touched_spans
 from tilefuse.analysis.index import Span
 from tilefuse.analysis.index_sums import index_sum
-from tilefuse.analysis.recurrence import Recurrence, recurrence
 from tilefuse.analysis.sizes import AnySpan, CallSizes
-from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.analysis.value_range import value_range
 from tilefuse.dialects.img.ops import SET, GroupOp, ReadOp, UpdateOp, WriteOp
 
@@ -28,33 +26,46 @@ _Where = Mapping[SSAValue, AnySpan]
 _Spans = Sequence[Span]
 
 
-def is_overwritten(function: SSAValue, needed: Mapping[SSAValue, Box], sizes: CallSizes) -> bool:
-    """Whether updates inside groups overwrite all needed points of a function before anything reads them."""
+def unwritten_boxes(function: SSAValue, needed: Mapping[SSAValue, Box], sizes: CallSizes) -> list[Box]:
+    """Return boxes (min, extent) with all points of a function that something reads before updates overwrite them.
+
+    The updates are those inside groups, each in memory. The boxes are inside the function's needed box; no box is
+    returned if updates overwrite all of it first.
+    """
     all_of_it = spans_of(needed[function])
     covered: _Spans | None = None
-    while True:
-        users = [use.operation for use in function.uses]
-        update = users[0] if len(users) == 1 else None
-        group = update.parent_op() if isinstance(update, UpdateOp) else None
-        if (
-            not isinstance(update, UpdateOp)
-            or not isinstance(group, GroupOp)
-            or group.fused_stages
-            or group.earlier_updates
-        ):
-            return False
-        number = list(update.old_funcs).index(function)
-        function = group.funcs[number]
-        if function not in needed:
-            return False
+    found: list[_Spans] = []
+    while (step := _next_update(function, needed)) is not None:
+        update, number, function = step
         where = coordinate_spans(update, spans_of(needed[function]), sizes)
         if where is None or (written := _written(update, number, where, sizes)) is None:
-            return False
-        if not _reads_what_is_written(update, number, where, written, covered, sizes):
-            return False
+            break
+        for read in own_reads(update):
+            if read.source is update.currents[number]:
+                seen = _touched(read, update, where, sizes)
+                parts = [seen] if covered is None else _without(seen, covered)
+                earlier = _reads_earlier_steps(read, update)
+                found += [p for part in parts for p in (_without(part, written) if earlier else [part])]
         covered = written if covered is None else _together(covered, written)
-        if _inside(all_of_it, covered):
-            return True
+    found += [all_of_it] if covered is None else _without(all_of_it, covered)
+    inside = [[(max(la, lb), min(ha, hb)) for (la, ha), (lb, hb) in zip(p, all_of_it, strict=True)] for p in found]
+    return [tuple((low, high - low + 1) for low, high in spans) for spans in _largest(inside)]
+
+
+def _next_update(function: SSAValue, needed: Mapping[SSAValue, Box]) -> tuple[UpdateOp, int, SSAValue] | None:
+    """Return the update that alone uses a function, the function's number among the updated, and its new version."""
+    users = [use.operation for use in function.uses]
+    update = users[0] if len(users) == 1 else None
+    group = update.parent_op() if isinstance(update, UpdateOp) else None
+    if (
+        not isinstance(update, UpdateOp)
+        or not isinstance(group, GroupOp)
+        or group.fused_stages
+        or group.earlier_updates
+    ):
+        return None
+    number = list(update.old_funcs).index(function)
+    return (update, number, group.funcs[number]) if group.funcs[number] in needed else None
 
 
 def _written(update: UpdateOp, number: int, where: _Where, sizes: CallSizes) -> _Spans | None:
@@ -78,22 +89,23 @@ def _written(update: UpdateOp, number: int, where: _Where, sizes: CallSizes) -> 
     return _touched(write, update, where, sizes)
 
 
-def _reads_what_is_written(
-    update: UpdateOp, number: int, where: _Where, written: _Spans, covered: _Spans | None, sizes: CallSizes
-) -> bool:
-    """Whether an update reads of itself only points in the box `covered` or points that it has already written."""
-    own: list[ReadOp] = [read for read in reads(update) if read.source is update.currents[number]]
-    found = recurrence(UpdateFacts(update)) if own else ""
-    for read in own:
-        touched = _touched(read, update, where, sizes)
-        if covered is not None and _inside(touched, covered):
-            continue
-        if not isinstance(found, Recurrence) or found.back[read] <= 0:
+def _reads_earlier_steps(read: ReadOp, update: UpdateOp) -> bool:
+    """Whether an update's read of itself has, of all points that the update writes, only those of earlier steps.
+
+    The last coordinate of the domain is the outermost loop. The first that differs between read and write decides.
+    """
+    write = update.write_op
+    for axis in reversed(update.domain):
+        written = [index_sum(update, x, list(write.indices)) for x in write.map.data.results]
+        dims = [d for d, place in enumerate(written) if place is not None and axis.coordinate in place.terms]
+        if len(dims) != 1:
             return False
-        # what it has not written itself must be there
-        if any(covered is None or not _inside(part, covered) for part in _without(touched, written)):
+        here, there = written[dims[0]], index_sum(update, read.map.data.results[dims[0]], list(read.indices))
+        if here is None or there is None or here.terms != there.terms:
             return False
-    return True
+        if steps := (here.constant - there.constant) * here.terms[axis.coordinate]:
+            return steps > 0
+    return False
 
 
 def _touched(op: ReadOp | WriteOp, update: UpdateOp, where: _Where, sizes: CallSizes) -> _Spans:
@@ -118,13 +130,23 @@ def _together(a: _Spans, b: _Spans) -> _Spans:
 
 
 def _without(a: _Spans, b: _Spans) -> list[_Spans]:
-    """Return boxes that cover all points of `a` outside `b`; `a` itself if several dimensions differ."""
-    beyond = [d for d, ((la, ha), (lb, hb)) in enumerate(zip(a, b, strict=True)) if la < lb or ha > hb]
-    if len(beyond) != 1:
-        return [a] if beyond else []
-    dim, parts = beyond[0], list[_Spans]()
-    (la, ha), (lb, hb) = a[dim], b[dim]
-    for low, high in ((la, min(ha, lb - 1)), (max(la, hb + 1), ha)):
-        if low <= high:
-            parts.append([*a[:dim], (low, high), *a[dim + 1 :]])
+    """Return disjoint boxes that together hold the points of box `a` outside box `b`; cut along x last."""
+    parts = list[_Spans]()
+    for dim in reversed(range(len(a))):
+        (la, ha), (lb, hb) = a[dim], b[dim]
+        parts += [
+            [*a[:dim], (low, high), *a[dim + 1 :]]
+            for low, high in ((la, min(ha, lb - 1)), (max(la, hb + 1), ha))
+            if low <= high
+        ]
+        if la > hb or ha < lb:
+            return parts
+        a = [*a[:dim], (max(la, lb), min(ha, hb)), *a[dim + 1 :]]
     return parts
+
+
+def _largest(boxes: Sequence[_Spans]) -> list[_Spans]:
+    """Return the boxes that are not empty and not inside another one."""
+    boxes = [b for b in boxes if all(low <= high for low, high in b)]
+    covers = [[_inside(b, c) and (b != c or j < i) for j, c in enumerate(boxes)] for i, b in enumerate(boxes)]
+    return [b for b, by in zip(boxes, covers, strict=True) if not any(by)]

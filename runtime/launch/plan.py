@@ -17,7 +17,7 @@ from tilefuse.analysis.access import function_name
 from tilefuse.analysis.bounds import Box, computed_stages, required_boxes, spans_of
 from tilefuse.analysis.index_reach import index_reach
 from tilefuse.analysis.model import extract
-from tilefuse.analysis.overwritten import is_overwritten
+from tilefuse.analysis.overwritten import unwritten_boxes
 from tilefuse.analysis.sizes import CallSizes
 from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp
@@ -36,6 +36,9 @@ _INT32_REACH = 2**31 - 2**20
 """Offsets and indices below this fit 32 bits with room for the overhang of a tile."""
 
 _WORD = 2**64 - 1
+
+_SAVED_BYTES = 2**22
+"""Bytes not written for which a function is computed in one launch more: those of 2 us on a GPU, and more on a CPU."""
 
 
 class Address(NamedTuple):
@@ -178,11 +181,10 @@ def make_plan(
     spaces = _workspaces(groups, Call(needed, sizes))
     buffers, copies, arena_bytes = _assign_buffers(pipeline, groups, unneeded, needed, given, spaces, hosted)
     scalars: dict[SSAValue, int] = {}
-    # of what updates write over before anybody reads it there is but the memory
     launches = tuple(
-        _launch(g, needed, buffers, scalars, [s for s in spaces if s.kernel == i])
+        _launch(g, boxes, buffers, scalars, [s for s in spaces if s.kernel == i])
         for i, g in enumerate(groups)
-        if g.update is not None or not all(is_overwritten(f, needed, sizes) for f in g.funcs)
+        for boxes in _boxes_to_compute(g, needed, sizes)
     )
     far = max((_reach(b) for b in buffers.values()), default=0)
     far = max([far, *(index_reach(s, spans_of(box), sizes) for s, box in computed_stages(pipeline, needed))])
@@ -199,9 +201,7 @@ def make_plan(
 
 def _largest(groups: Sequence[GroupOp], buffers: Mapping[_Key, _Buffer]) -> str:
     """Name the function or workspace that takes most of the arena, and the remedy."""
-    sizes = {
-        k: k.size if isinstance(k, _Space) else prod(n for _, n in b.box) * _itemsize(k) for k, b in buffers.items()
-    }
+    sizes = {k: k.size if isinstance(k, _Space) else _points(b.box) * _itemsize(k) for k, b in buffers.items()}
     if not sizes:
         return ""
     key = max(sizes, key=lambda k: sizes[k])
@@ -217,6 +217,10 @@ def _largest(groups: Sequence[GroupOp], buffers: Mapping[_Key, _Buffer]) -> str:
 def _workspaces(groups: Sequence[GroupOp], call: Call) -> list[_Space]:
     """Return the workspaces of all kernels of a call."""
     return [_Space(i, w, w.shape(call)) for i, g in enumerate(groups) for w in model_of(g).workspaces(g)]
+
+
+def _points(box: Box) -> int:
+    return prod(n for _, n in box)
 
 
 def _reach(buffer: _Buffer) -> int:
@@ -366,9 +370,30 @@ def _life(
     return Lifetime(size, min(users), len(groups) if kept else max(users))
 
 
+def _boxes_to_compute(group: GroupOp, needed: Mapping[SSAValue, Box], sizes: CallSizes) -> list[Mapping[SSAValue, Box]]:
+    """Return the boxes of a group's functions for each of its launches, without what updates write over unread."""
+    whole: Mapping[SSAValue, Box] = {f: needed[f] for f in group.funcs}
+    if group.update is not None:
+        return [whole]
+    left = {f: unwritten_boxes(f, needed, sizes) for f in group.funcs}
+    if not any(left.values()):
+        return []
+    function, box, bounds = group.funcs[0], needed[group.funcs[0]], group.anchor.bounds
+    fixed = {0, *(d for d, known in enumerate(bounds.data if bounds is not None else ()) if known is not None)}
+    saved = (_points(box) - sum(_points(part) for part in left[function])) * _itemsize(function)
+    if (
+        len(whole) > 1
+        or saved < _SAVED_BYTES * len(left[function])
+        or any(part[d] != box[d] for part in left[function] for d in fixed if d < len(box))
+        or model_of(group).workspaces(group)
+    ):
+        return [whole]
+    return [dict.fromkeys([function], part) for part in left[function]]
+
+
 def _launch(
     group: GroupOp,
-    needed: Mapping[SSAValue, Box],
+    computed: Mapping[SSAValue, Box],
     buffers: Mapping[_Key, _Buffer],
     scalars: dict[SSAValue, int],
     spaces: Sequence[_Space],
@@ -382,6 +407,8 @@ def _launch(
             words.append(0)
             continue
         buffer = buffers[arg.value]
+        if arg.kind == "output":
+            buffer = _part(buffer, computed[arg.value], _itemsize(arg.value))
         addresses.append(Address(len(words), buffer.number, buffer.offset))
         words.extend(buffer_words(arg, buffer.box, buffer.strides))
     for space in spaces:
@@ -390,7 +417,7 @@ def _launch(
     return KernelLaunch(
         kernel_name(group),
         group,
-        model_of(group).grid(group, [needed[f] for f in group.funcs]),
+        model_of(group).grid(group, [computed[f] for f in group.funcs]),
         threads(group),
         tuple(words),
         tuple(addresses),

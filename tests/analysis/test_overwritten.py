@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tilefuse as hl
+from tilefuse.runtime.launch import plan
 
 PICTURE = np.arange(1, 61, dtype=np.int32).reshape(6, 10)
 
@@ -41,3 +42,40 @@ def test_fills(given, kernels):
     np.testing.assert_array_equal(found, pipeline.compile("reference")(PICTURE, **sizes))
     launches = [launch.name for prepared in program._prepared.values() for launch in prepared.plan.launches]
     assert len(launches) == kernels
+
+
+def planes(down=1, low=1, where=False):
+    """Planes of maxima, each of two rows of the one before it; the first is the picture."""
+    x, y, t = hl.Var("x"), hl.Var("y"), hl.Var("t")
+    image = hl.ImageParam(hl.Int(32), 2, "image")
+    edge = hl.BoundaryConditions.repeat_edge(image)
+    f, out = hl.Func("f"), hl.Func("out")
+    r = hl.RDom([(0, image.dim(1).extent()), (low, 5 - low)], "r")
+    if where:
+        r.where(r.x != 3)
+    f[x, y, t] = edge[x, y] * (t + 1)
+    f[x, r.x, r.y] = hl.max(f[x, r.x, r.y - 1], f[x, r.x + down, r.y - 1]) - 3
+    out[x, y] = f[x - 1, y - 2, 4] + f[x + 1, y + 3, 2] + f[x, y, 1]
+    return hl.Pipeline(out)
+
+
+@pytest.mark.parametrize(
+    ("given", "filled"),
+    [
+        ({}, [(1, 11, 12), (4, 2, 12), (4, 3, 12)]),  # the first plane, and rows above and below the picture
+        ({"low": 3}, [(2, 11, 12), (2, 2, 12), (2, 3, 12)]),  # two planes stay, and the second of them is read
+        ({"down": -1}, [(1, 11, 12), (4, 2, 12), (4, 3, 12)]),
+        ({"where": True}, [(5, 11, 12)]),
+    ],
+)
+def test_fills_parts(given, filled, monkeypatch):
+    monkeypatch.setattr(plan, "_SAVED_BYTES", 0)
+    pipeline = planes(**given)
+    program = pipeline.compile("cpu")
+    np.testing.assert_array_equal(program(PICTURE), pipeline.compile("reference")(PICTURE))
+    launches = [launch for prepared in program._prepared.values() for launch in prepared.plan.launches]
+    assert [launch.words[7:10] for launch in launches if "_f_kernel" in launch.name] == filled
+    whole = planes(**given).compile("cpu")
+    monkeypatch.setattr(plan, "_SAVED_BYTES", 2**22)
+    np.testing.assert_array_equal(whole(PICTURE), program(PICTURE))
+    assert len([launch for p in whole._prepared.values() for launch in p.plan.launches]) == 3
