@@ -38,7 +38,7 @@ _INT32_REACH = 2**31 - 2**20
 _WORD = 2**64 - 1
 
 _SAVED_BYTES = 2**22
-"""Bytes not written for which a function is computed in one launch more: those of 2 us on a GPU, and more on a CPU."""
+"""Bytes that a launch more has to leave unwritten: a GPU writes them in about the time that a launch takes."""
 
 
 class Address(NamedTuple):
@@ -371,7 +371,7 @@ def _life(
 
 
 def _boxes_to_compute(group: GroupOp, needed: Mapping[SSAValue, Box], sizes: CallSizes) -> list[Mapping[SSAValue, Box]]:
-    """Return the boxes of a group's functions for each of its launches, without what updates write over unread."""
+    """Return the boxes of a group's functions, for each launch, without points that updates overwrite unread."""
     whole: Mapping[SSAValue, Box] = {f: needed[f] for f in group.funcs}
     if group.update is not None:
         return [whole]
