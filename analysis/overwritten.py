@@ -90,7 +90,7 @@ def _written(update: UpdateOp, number: int, where: _Where, sizes: CallSizes) -> 
 
 
 def _reads_earlier_steps(read: ReadOp, update: UpdateOp) -> bool:
-    """Whether an update's read of itself has, of all points that the update writes, only those of earlier steps.
+    """Whether an update reads, of all points that it writes itself, only points of earlier steps.
 
     The last coordinate of the domain is the outermost loop. The first that differs between read and write decides.
     """
