@@ -40,12 +40,12 @@ def unwritten_boxes(function: SSAValue, needed: Mapping[SSAValue, Box], sizes: C
         where = coordinate_spans(update, spans_of(needed[function]), sizes)
         if where is None or (written := _written(update, number, where, sizes)) is None:
             break
-        for read in own_reads(update):
-            if read.source is update.currents[number]:
-                seen = _touched(read, update, where, sizes)
-                parts = [seen] if covered is None else _without(seen, covered)
-                earlier = _reads_earlier_steps(read, update)
-                found += [p for part in parts for p in (_without(part, written) if earlier else [part])]
+        for read in (r for r in own_reads(update) if r.source is update.currents[number]):
+            seen = _touched(read, update, where, sizes)
+            parts = [seen] if covered is None else _without(seen, covered)
+            if _reads_earlier_steps(read, update):
+                parts = [left for part in parts for left in _without(part, written)]
+            found += parts
         covered = written if covered is None else _together(covered, written)
     found += [all_of_it] if covered is None else _without(all_of_it, covered)
     inside = [[(max(la, lb), min(ha, hb)) for (la, ha), (lb, hb) in zip(p, all_of_it, strict=True)] for p in found]
@@ -95,8 +95,8 @@ def _reads_earlier_steps(read: ReadOp, update: UpdateOp) -> bool:
     The last coordinate of the domain is the outermost loop. The first that differs between read and write decides.
     """
     write = update.write_op
+    written = [index_sum(update, x, list(write.indices)) for x in write.map.data.results]
     for axis in reversed(update.domain):
-        written = [index_sum(update, x, list(write.indices)) for x in write.map.data.results]
         dims = [d for d, place in enumerate(written) if place is not None and axis.coordinate in place.terms]
         if len(dims) != 1:
             return False

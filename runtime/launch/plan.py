@@ -372,23 +372,26 @@ def _life(
 
 def _boxes_to_compute(group: GroupOp, needed: Mapping[SSAValue, Box], sizes: CallSizes) -> list[Mapping[SSAValue, Box]]:
     """Return the boxes of a group's functions, for each launch, without points that updates overwrite unread."""
-    whole: Mapping[SSAValue, Box] = {f: needed[f] for f in group.funcs}
+    functions: Sequence[SSAValue] = group.funcs
+    whole = {f: needed[f] for f in functions}
     if group.update is not None:
         return [whole]
-    left = {f: unwritten_boxes(f, needed, sizes) for f in group.funcs}
-    if not any(left.values()):
+    left = [unwritten_boxes(f, needed, sizes) for f in functions]
+    if not any(left):
         return []
-    function, box, bounds = group.funcs[0], needed[group.funcs[0]], group.anchor.bounds
-    fixed = {0, *(d for d, known in enumerate(bounds.data if bounds is not None else ()) if known is not None)}
-    saved = (_points(box) - sum(_points(part) for part in left[function])) * _itemsize(function)
+    function, parts, bounds = functions[0], left[0], group.anchor.bounds
+    box = needed[function]
+    saved = (_points(box) - sum(map(_points, parts))) * _itemsize(function)
+    # kernels may be compiled for declared extents, and for rows that begin where vectors do
+    fixed = [d for d in range(len(box)) if d == 0 or (bounds is not None and bounds.data[d] is not None)]
     if (
         len(whole) > 1
-        or saved < _SAVED_BYTES * len(left[function])
-        or any(part[d] != box[d] for part in left[function] for d in fixed if d < len(box))
+        or saved < _SAVED_BYTES * len(parts)
+        or any(part[d] != box[d] for part in parts for d in fixed)
         or model_of(group).workspaces(group)
     ):
         return [whole]
-    return [dict.fromkeys([function], part) for part in left[function]]
+    return [{function: part} for part in parts]
 
 
 def _launch(
