@@ -57,6 +57,8 @@ class Machine:
     """Cache that all cores of a CPU share."""
     clock_ghz: float = 3.0
     """Clock of a CPU."""
+    strip_instructions_per_us: float = 0.0
+    """Vector-lane instructions of all cores of a CPU in loops along rows of strips."""
 
     def microseconds(self, *, instructions: float, bytes: float = 0.0, kernels: int = 0) -> float:
         """Estimate the time of work that is in no kernel yet: of instructions, then memory, then launches.
@@ -147,4 +149,5 @@ def _cpu_machine(target: str) -> Machine:
         row.start_us, row.l2_bytes // 2, row.cores, row.l2_bytes, 1, 10**9, row.l2_bytes // 2,
         first_cache_bytes=row.l1_bytes, vector_bytes=row.vector_bytes, vector_registers=row.vector_registers,
         last_cache_bytes=row.l3_bytes, clock_ghz=row.clock_ghz,
+        strip_instructions_per_us=row.cores * row.strip_vectors_per_ns * 1e3 * row.vector_bytes / 4,
     )  # fmt: skip

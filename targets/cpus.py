@@ -47,6 +47,7 @@ class Cpu:
     core_gbps: float
     """Bandwidth of each of many busy cores."""
     vectors_per_ns: float
+    strip_vectors_per_ns: float
     start_us: float
 
     def with_rates(self, rates: Mapping[str, float]) -> Cpu:
@@ -54,7 +55,7 @@ class Cpu:
         return replace(self, **rates)  # type: ignore[arg-type]
 
 
-RATES = ("clock_ghz", "gbps", "core_gbps", "vectors_per_ns", "start_us")
+RATES = ("clock_ghz", "gbps", "core_gbps", "vectors_per_ns", "strip_vectors_per_ns", "start_us")
 """Columns that are measured, or of the sheet; all else is counted."""
 _ISA_KEYS = {"vector_bytes", "registers", "machine", "march", "flags"}
 _CPU_KEYS = {"isa", "ids", "tune", "cores", "l1_kib", "l2_kib", "l3_mib", *RATES}

@@ -148,7 +148,7 @@ def run_cpu(options: argparse.Namespace) -> int:
     found = cpu.measured_cpu(3 if options.quick else 10)
     print(f"{found.name}, {found.cores} cores, vectors of {found.vector_bytes} bytes")
     for rate in RATES:
-        print(f"{rate:16}{getattr(found, rate):8.2f}   in targets/cpus.toml {getattr(there, rate):g}")
+        print(f"{rate:20}{getattr(found, rate):8.2f}   in targets/cpus.toml {getattr(there, rate):g}")
     day = datetime.date.today().isoformat()
     write_constants(
         options.out or user_file("cpu"), cpu.rates_text(found, f"{found.name}, {found.cores} cores, measured {day}")

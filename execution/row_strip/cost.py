@@ -26,7 +26,7 @@ WIDTHS = (256, 512, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 HEIGHTS = (32, 64, 128, 256, 512)
 ROUNDS = tuple(range(1, FEW + 1))
 """Strips of each core, of such heights that all cores have as many."""
-EQUAL = 0.6
+EQUAL = 1.2
 """Main memory's time over that of the arithmetic from which on few strips are given out at once, if all pictures stay
 in the cores' second caches: each call then finds there what the last one left. Else slower cores would be waited for.
 """

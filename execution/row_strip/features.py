@@ -54,7 +54,7 @@ class StripFeatures(Features):
         """Return the microseconds of main memory and of arithmetic, each without the other."""
         waits = LAST_BALANCED if self.is_balanced(machine) else LAST_STRIPS
         rounds = 1.0 if self.blocks <= 1 else -(-self.blocks // machine.cores) + waits
-        compute = rounds * self.instructions / (machine.instructions_per_us / machine.cores)
+        compute = rounds * self.instructions / (machine.strip_instructions_per_us / machine.cores)
         if self.rows_per_loop == 1 and self.kept_bytes > machine.first_cache_bytes:
             compute *= BEYOND_CACHE
         return self.memory_share * self.bytes / machine.bytes_per_us, compute

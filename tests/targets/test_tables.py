@@ -98,6 +98,7 @@ def test_all_rows_of_cpus_are_plausible():
         row = cpu(name)
         assert row.l1_bytes < row.l2_bytes < row.l3_bytes
         assert row.gbps / row.cores <= row.core_gbps < row.gbps
+        assert row.vectors_per_ns <= row.strip_vectors_per_ns <= 3 * row.clock_ghz
         assert is_cpu(name)
         assert machine(name).instructions_per_us > machine(name).bytes_per_us
 
@@ -110,7 +111,7 @@ def test_unknown_cpus_are_answered_with_the_known_ones():
 ISA = "[isa]\nmine = { vector_bytes = 16, registers = 16, machine = 'm', march = 'm', flags = [] }\n"
 CPU = (
     "[cpu]\nmine = { isa = 'mine', ids = [], tune = '', cores = 2, l1_kib = 32, l2_kib = 64, l3_mib = 1, "
-    "clock_ghz = 3, gbps = 8, core_gbps = 4, vectors_per_ns = 3, start_us = 5 }\n"
+    "clock_ghz = 3, gbps = 8, core_gbps = 4, vectors_per_ns = 3, strip_vectors_per_ns = 3, start_us = 5 }\n"
 )
 
 

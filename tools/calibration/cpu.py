@@ -103,7 +103,7 @@ def measured_cpu(repeat: int) -> Cpu:
         cpu,
         gbps=gbps,
         core_gbps=gbps / cpu.cores,
-        vectors_per_ns=vector * 1e-9 / (cpu.vector_bytes / 4),
+        strip_vectors_per_ns=vector * 1e-9 / (cpu.vector_bytes / 4),
         clock_ghz=8e6 / library.chain(4 * repeat) * 1e-9,
         start_us=library.start(cpu.cores, 10 * repeat) * 1e6,
     )
