@@ -28,7 +28,7 @@ from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.points import needed_extents, nominal_domain
 from tilefuse.analysis.recurrence import transposes_recurrence
-from tilefuse.analysis.regions import SMALL_DIMENSION, is_small
+from tilefuse.analysis.regions import PLANES_AT_ONCE, SMALL_DIMENSION, is_small
 from tilefuse.analysis.small_dimensions import KnownBox
 from tilefuse.analysis.updates import sums_points
 from tilefuse.dialects.img.ops import (
@@ -216,11 +216,26 @@ class Recomputation:
     def _costs_more(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
         """Whether computing `stage` at all `sites` takes longer than storing it."""
         on, mine = self._machine, math.prod(self._extents[stage])
-        theirs = sum(self.evaluations(site) for site in sites)
+        theirs = sum(self.evaluations(site) // self._planes_at_once(stage, site) for site in sites)
         bytes = sum(element_bytes(f.type.element) for f in stage.funcs if isinstance(f.type, FuncType))
         read = INPUT_READ if _is_read_as_its_source(stage, sites) else STORED_READ
         saved = on.microseconds(instructions=(theirs - mine) * self._cost[stage, len(sites) > 1])
         return saved > on.microseconds(instructions=theirs * read, bytes=2 * mine * bytes, kernels=1)
+
+    def _planes_at_once(self, stage: StageOp, site: ReadSite) -> int:
+        """Count the planes of a reader that one loop of a CPU computes, and for which it evaluates `stage` once.
+
+        These are few, all declared, and have most of their work in common: what `stage` computes.
+        """
+        reader, map, indices = site
+        if self._machine.is_gpu or not isinstance(reader, StageOp) or self._cost[stage, False] < self._own[reader][0]:
+            return 1
+        coordinates = reader.body.block.args
+        used = {indices[d] for e in map.results for d in e.used_dims()}
+        bounds = self._bounds.get(reader, reader.bounds.data if reader.bounds is not None else ())
+        planes = math.prod(self._extents[reader][2:])
+        fits = len(bounds) == len(coordinates) and all(is_small(b) for b in bounds[2:]) and planes <= PLANES_AT_ONCE
+        return planes if fits and used.issubset(coordinates[:2]) else 1
 
     def evaluations(self, site: ReadSite, *, together: bool = False) -> int:
         """Count how often a reader that alone needs an expression evaluates it.

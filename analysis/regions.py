@@ -49,6 +49,8 @@ class Region:
 
 SMALL_DIMENSION = 16
 """A dimension with a declared extent of at most this is not tiled: one tile holds all of it."""
+PLANES_AT_ONCE = 4
+"""Planes of a stage on a CPU, at most, that one loop computes if they have most of their work in common."""
 
 
 def is_small(declared: tuple[int, int] | None) -> bool:

@@ -23,10 +23,14 @@ from xdsl.ir import SSAValue
 import tilefuse as hl
 from tilefuse.analysis.bounds import required_boxes
 from tilefuse.analysis.machine import machine
+from tilefuse.analysis.model import extract, pipeline_of
 from tilefuse.dialects.img.attrs import Memory
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp
 from tilefuse.evaluator import evaluate
 from tilefuse.execution.block_tile.attribute import BlockSchedule
+from tilefuse.execution.facts import GroupFacts
+from tilefuse.execution.row_strip.attribute import StripSchedule
+from tilefuse.execution.row_strip.rows import planes_at_once, rolling_rows
 from tilefuse.passes.pipeline import run_passes, standard_passes
 
 DEAR = 160
@@ -176,8 +180,8 @@ def evaluations(stage: StageOp, boxes: dict[SSAValue, tuple[tuple[int, int], ...
     box = boxes[group.funcs[-1]]
     points = math.prod(n for _, n in box)
     if stage is group.anchor:
-        # of planes in one tile a thread of a GPU computes once what they share
-        return points / (box[2][1] if on_gpu and len(box) > 2 else 1)
+        # of planes in one tile a thread of a GPU, or one loop of a strip, computes once what they share
+        return points / (box[2][1] if len(box) > 2 and (on_gpu or _planes_share_a_loop(group)) else 1)
     assert group.schedule is not None
     assert stage.place is not None
     if stage.place.where[1] is Memory.Register and not on_gpu:
@@ -188,6 +192,16 @@ def evaluations(stage: StageOp, boxes: dict[SSAValue, tuple[tuple[int, int], ...
         tile = group.schedule.micro_tile
         tiles = points // math.prod(tile)
     return tiles * math.prod(high - low + 1 for low, high in of_tile(group, tile)[stage])
+
+
+def _planes_share_a_loop(group: GroupOp) -> bool:
+    """Whether the group is a strip whose loops along rows compute all planes of its output."""
+    if not isinstance(group.schedule, StripSchedule):
+        return False
+    model = extract(pipeline_of(group))
+    output = model.node_of[group.anchor.funcs[0]]
+    rows = rolling_rows(GroupFacts.of(group, model), group.schedule.tile_sizes[2:], group.schedule.rows_per_loop)
+    return bool(planes_at_once(model.nodes[output], rows[output]))
 
 
 def distinct_reads(stage: StageOp) -> set[object]:

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from tilefuse.analysis.index import Index, Span
 from tilefuse.analysis.model import Node, PipelineModel
-from tilefuse.analysis.regions import Follow, regions
+from tilefuse.analysis.regions import PLANES_AT_ONCE, Follow, regions
 from tilefuse.execution.across import reads_across
 from tilefuse.execution.facts import GroupFacts
 
@@ -78,8 +78,6 @@ class StageRows:
         return self.kept * self.planes * self.pitch(width)
 
 
-MOST_PLANES = 4
-"""Planes in one loop."""
 IN_COMMON = 0.5
 """Share of a stage's instructions that does not depend on the plane, from which on all planes are in one loop."""
 
@@ -89,7 +87,7 @@ def planes_at_once(node: Node, rows: StageRows) -> list[tuple[int, ...]]:
 
     Reads across rows leave no room in the first cache for lines of other planes.
     """
-    if rows.planes not in range(2, MOST_PLANES + 1) or any(f.dim is not None for f in rows.follow[2:]):
+    if rows.planes not in range(2, PLANES_AT_ONCE + 1) or any(f.dim is not None for f in rows.follow[2:]):
         return []
     if node.shared_instructions < IN_COMMON * node.instructions or reads_across(node, ()):
         return []

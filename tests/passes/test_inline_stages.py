@@ -231,6 +231,25 @@ def test_a_thread_computes_once_what_its_channels_share():
     assert stages(g.bound(c, 0, 3), "h200") == ["g"]
 
 
+@pytest.mark.parametrize(
+    ("planes", "own", "found"),
+    [
+        (3, lambda value: value, ["g"]),
+        (5, lambda value: value, ["t", "g"]),
+        (3, lambda value: dear(dear(dear(value))), ["t", "g"]),
+    ],
+)
+def test_a_loop_of_a_cpu_computes_once_what_its_few_planes_share(planes, own, found):
+    """If it is most of their work: `execution/row_strip/rows.py` then computes all planes in one loop."""
+    t, g = funcs("t", "g")
+    t[x, y] = dear(dear(image()[x, y]))
+    g[x, y, c] = own(t[x, y] * hl.cast(hl.Float(32), c))
+    assert stages(g.bound(c, 0, planes), "zen3") == found
+    if found == ["g"]:
+        source = hl.Pipeline(g).compile("cpu").source()
+        assert "for (idx z_" not in source.split("} else {")[0], "a loop over planes comes only where some are missing"
+
+
 @pytest.mark.parametrize("target", ["h200", "sm_80", "cpu"])
 @pytest.mark.parametrize("build", STORED)
 def test_no_kernel_computes_it_for_each_point_either(build, target):
