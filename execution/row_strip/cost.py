@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index
 from tilefuse.analysis.machine import Machine
@@ -39,23 +40,11 @@ SHARED_ROW_COST = 19.0
 STORE_WAIT = 100.0
 """Vectors that could be computed while a loop waits for the stores of the one before it, which it reads: in small
 pictures, whose rows are short."""
-ROWS_PER_LOOP = {16: (1, 2, 4), 32: (1, 4, 6)}
-"""Rows of the output in one loop, by vector registers: boxes of 3x3 points take 0.6 of the time of one row with four,
-0.54 with six, for which 16 registers are too few."""
 WIDE = 512
 """Columns from which on strips may compute more rows than `OF_SEVERAL` in one loop: a short loop of many rows takes
 as long as its stores wait, which the loop after it reads."""
 OF_SEVERAL = 4
 """Rows in a loop over several stages, at most: registers hold no more."""
-SHARED_LOADS = {16: 0.76, 32: 0.73}
-"""Share of the loads of one row that several in one loop must be left, at most, for them to be compared, by vector
-registers."""
-LONGEST_LOOP = {16: 256.0, 32: math.inf}
-"""Instructions of a loop over several rows, of all rows, at most, by vector registers: of longer ones compilers keep
-most values in memory."""
-FEW_CORES_SHARE = {16: 0.8, 32: 1.0}
-"""Share of the time of main memory for one row that it takes for several in one loop, by vector registers, if the
-memory waits for few cores: they then load from more places at a time."""
 POINTERS = 14
 """Rows that a loop may load or store with the address of each in a register; x86-64 has 16, one is of the column."""
 POINTER_COST = 2.5
@@ -75,6 +64,29 @@ HALO_MISS = 0.3
 """Share of the columns that two strips read which comes from main memory twice."""
 
 
+class SeveralRows(NamedTuple):
+    """Constants of loops over several rows, for a number of vector registers."""
+
+    counts: tuple[int, ...]
+    """Rows of the output in one loop that are compared: boxes of 3x3 points take 0.6 of the time of one row with four,
+    0.54 with six, for which 16 registers are too few."""
+    shared_loads: float
+    """Share of the loads of one row that several in one loop must be left, at most, for them to be compared."""
+    longest: float
+    """Instructions of a loop over several rows, of all rows, at most: of longer ones compilers keep most values in
+    memory."""
+    few_cores_share: float
+    """Share of the time of main memory for one row that it takes for several in one loop, if the memory waits for few
+    cores: they then load from more places at a time."""
+
+
+SEVERAL_ROWS = {
+    16: SeveralRows(counts=(1, 2, 4), shared_loads=0.76, longest=256.0, few_cores_share=0.8),
+    32: SeveralRows(counts=(1, 4, 6), shared_loads=0.73, longest=math.inf, few_cores_share=1.0),
+}
+"""By vector registers."""
+
+
 def strip_candidates(facts: GroupFacts, machine: Machine) -> Sequence[Candidate]:
     """Return the strips worth comparing, with their cost. Raises NotFusable for an illegal group.
 
@@ -84,7 +96,7 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Sequence[Candidate]
     planes = [1 if span is None else span[1] - span[0] + 1 for span in deep]
     counts = [
         rows
-        for rows in (rolling_rows(facts, planes, n) for n in ROWS_PER_LOOP[_registers(machine)])
+        for rows in (rolling_rows(facts, planes, n) for n in several_rows(machine).counts)
         if rows[facts.output].rows_per_loop <= OF_SEVERAL or all(len(ids) == 1 for ids in _loops(facts, rows))
     ]
     ways = counts if _shares_rows(facts, counts, machine) else counts[:1]
@@ -97,9 +109,9 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Sequence[Candidate]
     ]
 
 
-def _registers(machine: Machine) -> int:
-    """Return the vector registers for which constants are known."""
-    return 32 if machine.vector_registers >= 32 else 16
+def several_rows(machine: Machine) -> SeveralRows:
+    """Return the constants of loops over several rows on a machine."""
+    return SEVERAL_ROWS[32 if machine.vector_registers >= 32 else 16]
 
 
 def _single(facts: GroupFacts) -> Iterator[tuple[int, int]]:
@@ -142,7 +154,7 @@ def _candidates(
     places = {id: Placement(Level.Block, Memory.Shared) for id in facts.members if id != facts.output}
     streaming_stores = streams_output(facts, machine)
     rows_per_loop, each = rows[facts.output].rows_per_loop, _loop_costs(facts, rows)
-    if rows_per_loop > 1 and rows_per_loop * max(cost for _, cost in each) > LONGEST_LOOP[_registers(machine)]:
+    if rows_per_loop > 1 and rows_per_loop * max(cost for _, cost in each) > several_rows(machine).longest:
         return
     for width, tall in sizes:
         kept = kept_bytes(facts, rows, width)
@@ -150,7 +162,7 @@ def _candidates(
             continue
         tile = (width, tall, *planes)
         found = _features(facts, rows, each, tile, machine)
-        few = FEW_CORES_SHARE[_registers(machine)] if rows_per_loop > 1 and machine.cores < STREAM_CORES else 1.0
+        few = several_rows(machine).few_cores_share if rows_per_loop > 1 and machine.cores < STREAM_CORES else 1.0
         found = replace(found, kept_bytes=kept, memory_share=few)
         is_static = is_static_better(found, machine)
         found = replace(
@@ -180,7 +192,7 @@ def _shares_rows(facts: GroupFacts, counts: Sequence[dict[int, StageRows]], mach
     single, *more = (
         sum(_loads_of(facts, rows, ids) for ids in _loops(facts, rows) if not _is_copy(facts, ids)) for rows in counts
     )
-    return min(more, default=single) <= SHARED_LOADS[_registers(machine)] * single
+    return min(more, default=single) <= several_rows(machine).shared_loads * single
 
 
 def _is_copy(facts: GroupFacts, ids: Sequence[int]) -> bool:

@@ -26,10 +26,11 @@ from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.row_strip.attribute import StripSchedule
 from tilefuse.execution.row_strip.cost import (
     OF_SEVERAL,
-    ROWS_PER_LOOP,
+    SEVERAL_ROWS,
     WIDE,
     _late,
     is_static_better,
+    several_rows,
     streams_output,
     strip_candidates,
 )
@@ -584,7 +585,7 @@ def test_rows_that_share_loads_are_computed_in_a_loop(squares):
     passes = standard_passes("emerald_rapids", extent=(8192, 8192))
     module = run_passes(nine_points(squares, steps=4 if squares else 12).to_module(), passes)
     found = {int(n) for n in re.findall(r"rows_per_loop = (\d+)", str(module))}
-    assert found == {OF_SEVERAL if squares else max(ROWS_PER_LOOP[32])}
+    assert found == {OF_SEVERAL if squares else max(SEVERAL_ROWS[32].counts)}
 
 
 @pytest.mark.parametrize("target", ["zen3", "emerald_rapids"])
@@ -593,7 +594,7 @@ def test_rows_in_a_loop_fit_the_vector_registers(target):
     module = run_passes(nine_points(False, steps=4).to_module(), standard_passes(target, extent=(1536, 2560)))
     found = {int(n) for n in re.findall(r"rows_per_loop = (\d+)", str(module))}
     assert found
-    assert found <= set(ROWS_PER_LOOP[machine(target).vector_registers])
+    assert found <= set(several_rows(machine(target)).counts)
 
 
 def test_planes_that_data_choose_count_once_per_read():
