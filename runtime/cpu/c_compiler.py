@@ -34,6 +34,8 @@ _OPTIONAL_FLAGS = (
     # where there are vectors of 64 bytes: GCC takes half of one by itself. Harris 0.9, Canny 0.95 of the time
     "-mprefer-vector-width=512",
 )
+# clang would leave jumps where conditions of rows choose between longer expressions
+_CLANG_FLAGS = ("-mllvm=-two-entry-phi-node-folding-threshold=100",)
 
 
 class CCompiler(NamedTuple):
@@ -75,7 +77,9 @@ def _probe(given: tuple[str, ...] | None, path: str) -> CCompiler:
         raise TargetError(f"target 'cpu': '{shlex.join(command)}' makes no shared library of a C source; see $CC")
     # a compiler older than the processor knows its instructions, and would optimise for none in particular
     tune = (f"-mtune={model}",) if (model := host_cpu().tune) else ()
-    flags = (*_FLAGS, *_accepted(command, *_OPTIONAL_FLAGS, *tune), *_openmp_flags(command))
+    of_clang = _CLANG_FLAGS if "clang" in version.stdout else ()
+    optional = _accepted(command, *_OPTIONAL_FLAGS, *tune, *of_clang)
+    flags = (*_FLAGS, *optional, *_openmp_flags(command))
     # -march=native means another processor on another machine, and caches may be shared between machines.
     identity = "\n".join((shlex.join(command), version.stdout, platform.machine(), _processor()))
     return CCompiler(command, identity, flags)

@@ -15,7 +15,7 @@ from variants import QUICK
 import tilefuse as hl
 from tilefuse.lowering.printers import print_c
 from tilefuse.passes.pipeline import lowering_passes, run_passes, standard_passes
-from tilefuse.runtime.cpu.c_compiler import _FLAGS, _OPTIONAL_FLAGS
+from tilefuse.runtime.cpu.c_compiler import _CLANG_FLAGS, _FLAGS, _OPTIONAL_FLAGS, _accepted
 from tilefuse.runtime.cpu.wheel_compiler import zig_command
 
 REASONS = {
@@ -72,7 +72,8 @@ def lines_of_clang(text, folder):
     """Lines at which clang says so: of the pragma or the loop. It takes no notice of flags of GCC."""
     source = folder / "kernels.c"
     source.write_text(text + "\n")
-    flags = [*_FLAGS, "-march=native", "-mprefer-vector-width=512", "-fopenmp-simd", "-Rpass=loop-vectorize"]
+    of_clang = _accepted(tuple(CLANG), *_CLANG_FLAGS)
+    flags = [*_FLAGS, *of_clang, "-march=native", "-mprefer-vector-width=512", "-fopenmp-simd", "-Rpass=loop-vectorize"]
     command = [*CLANG, *flags, "-o", folder / "kernels.so", source, "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return {int(n) for n in re.findall(r":(\d+):\d+: \w+: vectorized loop", done.stderr)}
