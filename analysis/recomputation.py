@@ -234,7 +234,7 @@ class Recomputation:
         used = {indices[d] for e in map.results for d in e.used_dims()}
         bounds = self._bounds.get(reader, reader.bounds.data if reader.bounds is not None else ())
         planes = math.prod(self._extents[reader][2:])
-        fits = len(bounds) == len(coordinates) and all(is_small(b) for b in bounds[2:]) and planes <= PLANES_AT_ONCE
+        fits = len(bounds) == len(coordinates) and all(is_small(b) for b in bounds[2:]) and 1 < planes <= PLANES_AT_ONCE
         return planes if fits and used.issubset(coordinates[:2]) else 1
 
     def evaluations(self, site: ReadSite, *, together: bool = False) -> int:
