@@ -95,6 +95,12 @@ def _is_read_across(site: ReadSite) -> bool:
     return all(indices[d] not in x for d in map.results[0].used_dims())
 
 
+def _used_by(site: ReadSite) -> set[SSAValue]:
+    """Return the values of its reader that a site's indices depend on."""
+    _, map, indices = site
+    return {indices[d] for e in map.results for d in e.used_dims()}
+
+
 def _is_read_through_data(sites: Sequence[ReadSite]) -> bool:
     """Whether every read of a stage has a data-dependent index, so that no reader's kernel can compute the stage."""
     return all(any(_follows_data(i) for i in indices) for _, _, indices in sites)
@@ -227,15 +233,17 @@ class Recomputation:
 
         These are few, all declared, and have most of their work in common: what `stage` computes.
         """
-        reader, map, indices = site
+        reader, _, _ = site
         if self._machine.is_gpu or not isinstance(reader, StageOp) or self._cost[stage, False] < self._own[reader][0]:
             return 1
-        coordinates = reader.body.block.args
-        used = {indices[d] for e in map.results for d in e.used_dims()}
-        bounds = self._bounds.get(reader, reader.bounds.data if reader.bounds is not None else ())
-        planes = math.prod(self._extents[reader][2:])
-        fits = len(bounds) == len(coordinates) and all(is_small(b) for b in bounds[2:]) and 1 < planes <= PLANES_AT_ONCE
-        return planes if fits and used.issubset(coordinates[:2]) else 1
+        coordinates, bounds, planes = reader.body.block.args, self._bounds_of(reader), self._extents[reader][2:]
+        fits = len(bounds) == len(coordinates) and all(is_small(b) for b in bounds[2:])
+        count = math.prod(planes)
+        return count if fits and 1 < count <= PLANES_AT_ONCE and _used_by(site).issubset(coordinates[:2]) else 1
+
+    def _bounds_of(self, stage: StageOp) -> KnownBox:
+        """Return the known bounds of a stage per dimension, or its declared ones; none if it has neither."""
+        return self._bounds.get(stage, stage.bounds.data if stage.bounds is not None else ())
 
     def evaluations(self, site: ReadSite, *, together: bool = False) -> int:
         """Count how often a reader that alone needs an expression evaluates it.
@@ -243,17 +251,15 @@ class Recomputation:
         A thread of a GPU has all points of a small dimension, and computes once what does not depend on it: `together`,
         of sums, too, whose threads may have few points of a dimension that nobody declared.
         """
-        reader, map, indices = site
-        coordinates = reader.body.block.args
-        used = {indices[d] for e in map.results for d in e.used_dims()}
+        reader, _, _ = site
+        coordinates, used = reader.body.block.args, _used_by(site)
         once: set[int] = set()
         if isinstance(reader, UpdateOp):
             if together and self._machine.is_gpu and used.issubset(coordinates) and sums_points(reader):
                 few = range(1, len(reader.pure))
                 once = {d for d in few if coordinates[d] not in used and self._extents[reader][d] <= SMALL_DIMENSION}
         elif self._machine.is_gpu and used.issubset(coordinates):
-            declared = reader.bounds.data if reader.bounds is not None else ()
-            bounds = self._bounds.get(reader, declared)
+            bounds = self._bounds_of(reader)
             once = {d for d, a in enumerate(coordinates) if a not in used and is_small(bounds[d] if bounds else None)}
         return math.prod(n for d, n in enumerate(self._extents[reader]) if d not in once)
 

@@ -96,7 +96,7 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Sequence[Candidate]
     planes = [1 if span is None else span[1] - span[0] + 1 for span in deep]
     counts = [
         rows
-        for rows in (rolling_rows(facts, planes, n) for n in several_rows(machine).counts)
+        for rows in (rolling_rows(facts, planes, n) for n in _several_rows(machine).counts)
         if rows[facts.output].rows_per_loop <= OF_SEVERAL or all(len(ids) == 1 for ids in _loops(facts, rows))
     ]
     ways = counts if _shares_rows(facts, counts, machine) else counts[:1]
@@ -109,7 +109,7 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Sequence[Candidate]
     ]
 
 
-def several_rows(machine: Machine) -> SeveralRows:
+def _several_rows(machine: Machine) -> SeveralRows:
     """Return the constants of loops over several rows on a machine."""
     return SEVERAL_ROWS[32 if machine.vector_registers >= 32 else 16]
 
@@ -154,7 +154,7 @@ def _candidates(
     places = {id: Placement(Level.Block, Memory.Shared) for id in facts.members if id != facts.output}
     streaming_stores = streams_output(facts, machine)
     rows_per_loop, each = rows[facts.output].rows_per_loop, _loop_costs(facts, rows)
-    if rows_per_loop > 1 and rows_per_loop * max(cost for _, cost in each) > several_rows(machine).longest:
+    if rows_per_loop > 1 and rows_per_loop * max(cost for _, cost in each) > _several_rows(machine).longest:
         return
     for width, tall in sizes:
         kept = kept_bytes(facts, rows, width)
@@ -162,7 +162,7 @@ def _candidates(
             continue
         tile = (width, tall, *planes)
         found = _features(facts, rows, each, tile, machine)
-        few = several_rows(machine).few_cores_share if rows_per_loop > 1 and machine.cores < STREAM_CORES else 1.0
+        few = _several_rows(machine).few_cores_share if rows_per_loop > 1 and machine.cores < STREAM_CORES else 1.0
         found = replace(found, kept_bytes=kept, memory_share=few)
         is_static = is_static_better(found, machine)
         found = replace(
@@ -192,7 +192,7 @@ def _shares_rows(facts: GroupFacts, counts: Sequence[dict[int, StageRows]], mach
     single, *more = (
         sum(_loads_of(facts, rows, ids) for ids in _loops(facts, rows) if not _is_copy(facts, ids)) for rows in counts
     )
-    return min(more, default=single) <= several_rows(machine).shared_loads * single
+    return min(more, default=single) <= _several_rows(machine).shared_loads * single
 
 
 def _is_copy(facts: GroupFacts, ids: Sequence[int]) -> bool:

@@ -30,7 +30,6 @@ from tilefuse.execution.row_strip.cost import (
     WIDE,
     _late,
     is_static_better,
-    several_rows,
     streams_output,
     strip_candidates,
 )
@@ -594,7 +593,7 @@ def test_rows_in_a_loop_fit_the_vector_registers(target):
     module = run_passes(nine_points(False, steps=4).to_module(), standard_passes(target, extent=(1536, 2560)))
     found = {int(n) for n in re.findall(r"rows_per_loop = (\d+)", str(module))}
     assert found
-    assert found <= set(several_rows(machine(target)).counts)
+    assert found <= set(SEVERAL_ROWS[machine(target).vector_registers].counts)
 
 
 def test_planes_that_data_choose_count_once_per_read():
