@@ -75,9 +75,9 @@ def functions_read(op: Definition) -> list[SSAValue]:
     return [*(op.old_funcs if isinstance(op, UpdateOp) else ()), *(read.source for read in outer_reads(op))]
 
 
-def indices_of(read: ReadOp, of: dict[SSAValue, int]) -> tuple[AnyIndex, ...]:
-    """Classify each index of a read, x first, by the coordinate `of` its reader (see `coordinates`) that it follows."""
-    return _classified(read.map.data, tuple([of.get(value) for value in read.indices]))
+def indices_of(access: ReadOp | WriteOp, of: dict[SSAValue, int]) -> tuple[AnyIndex, ...]:
+    """Classify each index of a read or write, x first, by the coordinate `of` its op (see `coordinates`) it follows."""
+    return _classified(access.map.data, tuple([of.get(value) for value in access.indices]))
 
 
 @functools.lru_cache(maxsize=4096)

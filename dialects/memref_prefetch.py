@@ -18,8 +18,8 @@ INDEX = IndexType()
 class PrefetchOp(IRDLOperation):
     """`memref.prefetch %in[%j, %i], read, locality<2>, data : memref<?x?xf32>`
 
-    A hint that the cache line of an element is read soon. Of the localities, 3 is the first-level cache and those below
-    are the second. Prefetches of what will be written, and of instructions, are left out.
+    A hint that the cache line of an element is read soon, or written (`write`). Of the localities, 3 is the first-level
+    cache and those below are the second. Prefetches of instructions are left out.
     """
 
     name = "memref.prefetch"
@@ -30,12 +30,12 @@ class PrefetchOp(IRDLOperation):
     is_write = prop_def(BoolAttr, prop_name="isWrite")
     is_data_cache = prop_def(BoolAttr, prop_name="isDataCache")
 
-    def __init__(self, memref: SSAValue, indices: Sequence[SSAValue], locality: int = 2):
+    def __init__(self, memref: SSAValue, indices: Sequence[SSAValue], locality: int = 2, *, is_write: bool = False):
         super().__init__(
             operands=[memref, list(indices)],
             properties={
                 "localityHint": IntegerAttr(locality, i32),
-                "isWrite": BoolAttr.from_bool(False),
+                "isWrite": BoolAttr.from_bool(is_write),
                 "isDataCache": BoolAttr.from_bool(True),
             },
         )
@@ -50,8 +50,8 @@ class PrefetchOp(IRDLOperation):
         assert isinstance(type, MemRefType)
         if len(self.indices) != type.get_num_dims():
             raise VerifyException(f"memref.prefetch: {type.get_num_dims()} indices, one per dimension")
-        if self.is_write.value.data or not self.is_data_cache.value.data:
-            raise VerifyException("memref.prefetch: of data that is read only")
+        if not self.is_data_cache.value.data:
+            raise VerifyException("memref.prefetch: of data, not of instructions")
         if not 0 <= self.locality.value.data <= 3:
             raise VerifyException("memref.prefetch: a locality is 0 to 3")
 
@@ -59,21 +59,26 @@ class PrefetchOp(IRDLOperation):
     def parse(cls, parser: Parser) -> PrefetchOp:
         memref = parser.parse_unresolved_operand()
         indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
-        for keyword in ("read", "locality"):
-            parser.parse_punctuation(",")
-            parser.parse_keyword(keyword)
+        parser.parse_punctuation(",")
+        is_write = parser.parse_optional_keyword("write") is not None
+        if not is_write:
+            parser.parse_keyword("read")
+        parser.parse_punctuation(",")
+        parser.parse_keyword("locality")
         with parser.in_angle_brackets():
             locality = parser.parse_integer()
         parser.parse_punctuation(",")
         parser.parse_keyword("data")
         parser.parse_punctuation(":")
         type = parser.parse_type()
-        return cls(parser.resolve_operand(memref, type), [parser.resolve_operand(i, INDEX) for i in indices], locality)
+        at = [parser.resolve_operand(i, INDEX) for i in indices]
+        return cls(parser.resolve_operand(memref, type), at, locality, is_write=is_write)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_ssa_value(self.memref)
         with printer.in_square_brackets():
             printer.print_list(self.indices, printer.print_ssa_value)
-        printer.print_string(f", read, locality<{self.locality.value.data}>, data : ")
+        access = "write" if self.is_write.value.data else "read"
+        printer.print_string(f", {access}, locality<{self.locality.value.data}>, data : ")
         printer.print_attribute(self.memref.type)

@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 
 from tilefuse.dialects.img.ops import StageOp
 from tilefuse.lowering.emit import Num
+from tilefuse.lowering.prefetch import prefetch_row
 from tilefuse.lowering.shared_body import SharedBody
 from tilefuse.lowering.update_body import UpdateFunction
 
@@ -66,6 +67,11 @@ class Ends:
         """Store the results of a point of the update from these values."""
         for target, value in zip(self.function.targets, self._results_at(position, values), strict=True):
             self.e.store(value, target.memref, target.index(self._permuted(position), self.e))
+
+    def prefetch_at(self, position: Sequence[Num], count: Num) -> None:
+        """Prefetch, to be written, the results of `count` points of the update along the results' x."""
+        for target in self.function.targets:
+            prefetch_row(self.e, target.memref, target.index(self._permuted(position), self.e), count)
 
     def _permuted(self, position: Sequence[Num]) -> list[Num]:
         """Convert a point of the update to the corresponding point of the results."""

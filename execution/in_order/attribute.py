@@ -16,11 +16,14 @@ class InOrderSchedule(ScheduleAttr):
 
     `points`: of a thread, side by side along the first pure coordinate, which take each step of the domain together;
     on CPUs, whose vectors they fill.
+
+    `prefetch`: steps ahead whose writes are prefetched, along the innermost dimension of the domain; 0 for none. It
+    needs writes that go from row to row along it.
     """
 
     name = "schedule.in_order"
 
-    PARAMETERS: ClassVar = {"threads": None, "points": 1}
+    PARAMETERS: ClassVar = {"threads": None, "points": 1, "prefetch": 0}
 
     @property
     def thread_counts(self) -> tuple[int, ...]:
@@ -30,6 +33,11 @@ class InOrderSchedule(ScheduleAttr):
     def points(self) -> int:
         """Adjacent points per thread."""
         return self.number("points")
+
+    @property
+    def prefetch(self) -> int:
+        """Steps from a prefetch to the write."""
+        return self.number("prefetch")
 
     @property
     def tile_sizes(self) -> tuple[int, ...]:
@@ -45,3 +53,5 @@ class InOrderSchedule(ScheduleAttr):
             raise VerifyException("points must be positive, and 1 if a block has several threads")
         if self.points > 1 and not self.thread_counts:
             raise VerifyException("points need a pure coordinate, and the update has none")
+        if self.prefetch < 0 or (self.prefetch and self.points == 1):
+            raise VerifyException("prefetch must not be negative, and 0 without several points")

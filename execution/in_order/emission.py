@@ -17,6 +17,7 @@ from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.types import storage_type
 from tilefuse.execution.in_order.attribute import InOrderSchedule
 from tilefuse.lowering.emit import PRIVATE, Num
+from tilefuse.lowering.prefetch import prefetch_row
 from tilefuse.lowering.update_body import UpdateBody, UpdateFunction, domain_loops, pure_point
 from tilefuse.lowering.update_ends import Ends
 
@@ -37,6 +38,8 @@ def update_kernel(group: GroupOp) -> func.FuncOp:
         with ExitStack() as loops:
             where = dict(pure)
             if domain_loops(function, where, loops):
+                if schedule.prefetch:
+                    _prefetch(function, schedule, where)
                 point = _points_of_a_thread(function, schedule.points, where, loops)
                 if isinstance(function, _KeptPoints):
                     function.point = point
@@ -74,6 +77,15 @@ class _KeptPoints(UpdateFunction):
     def store(self, where: Mapping[SSAValue, Num]) -> None:
         """Store the results of the values."""
         Ends(self).store(where, [self.e.load(of, [self.point]) for of in self.kept])
+
+
+def _prefetch(function: UpdateFunction, schedule: InOrderSchedule, where: Mapping[SSAValue, Num]) -> None:
+    """Prefetch the writes of a later step, of all points of a thread; `where` has the first, and the present step."""
+    inner = function.op.domain[0].coordinate
+    ahead = {**where, inner: function.e.add(where[inner], schedule.prefetch)}
+    position = UpdateBody(function, ahead).position()
+    for number in range(len(function.op.old_funcs)):
+        prefetch_row(function.e, *function.place(number, position), schedule.points)
 
 
 def _points_of_a_thread(

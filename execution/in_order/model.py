@@ -9,6 +9,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from xdsl.dialects import arith
 from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.dialects.img.ops import UpdateOp, prints
@@ -70,8 +71,11 @@ class InOrder(ExecutionModel):
         return InOrderSchedule(threads=given.threads)
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
+        from tilefuse.lowering.prefetch import STEPS_AHEAD
+
         points = candidate.tile[0] // candidate.threads[0] if candidate.tile else 1
-        group.schedule = InOrderSchedule(threads=candidate.threads, points=points)
+        ahead = STEPS_AHEAD if points > 1 and not group.fused_stages and writes_rows(group.update) else 0
+        group.schedule = InOrderSchedule(threads=candidate.threads, points=points, prefetch=ahead)
 
     def check(self, group: GroupOp, model: PipelineModel) -> None:
         from tilefuse.execution.facts import GroupFacts
@@ -79,6 +83,8 @@ class InOrder(ExecutionModel):
         super().check(group, model)
         if (reason := self.legal(GroupFacts.of(group, model))) is not None:
             raise group_error(group, reason)
+        if InOrderSchedule.expect(group.schedule).prefetch and (group.fused_stages or not writes_rows(group.update)):
+            raise group_error(group, "its steps do not write row after row, so nothing can be prefetched")
 
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
         return Code(len(group.output.body.block.ops), group.sym_name.data)
@@ -115,6 +121,21 @@ def _written(facts: GroupFacts, machine: Machine) -> float:
 def _moves_along_x(update: UpdateOp) -> bool:
     """Whether pure points are contiguous in memory, and may take the steps of a domain together."""
     return bool(update.domain) and update.pure_dims[:1] == [0] and not prints(update)
+
+
+def writes_rows(update: UpdateOp | None) -> bool:
+    """Whether each step along the innermost dimension of an update's domain writes a row beside the one before."""
+    from tilefuse.analysis.access import coordinates, indices_of
+    from tilefuse.analysis.index import Index
+
+    if update is None or not update.domain:
+        return False
+    write, of = update.write_op, coordinates(update)
+    computed = [value.owner for value in write.indices if value.owner in set(update.body.block.ops)]
+    inner = of[update.domain[0].coordinate]
+    _, *rows = indices_of(write, of)
+    moves = any(isinstance(i, Index) and i.var == inner and (abs(i.num), i.den) == (1, 1) for i in rows)
+    return moves and all(isinstance(op, arith.ConstantOp) for op in computed)
 
 
 def _is_far(update: UpdateOp) -> bool:

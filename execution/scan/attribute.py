@@ -33,12 +33,15 @@ class ScanSchedule(ScheduleAttr):
 
     `workers`: blocks on a CPU that share out the strips of `width` lines, where several updates go along them, and have
     memory for one each; 0 for a single update.
+
+    `prefetch`: steps ahead whose writes are prefetched, or slices, on CPUs; 0 for none. It needs several lines.
     """
 
     name = "schedule.scan"
 
     PARAMETERS: ClassVar = {
         "threads": None, "width": 1, "unroll": 1, "slice": 0, "buffers": 1, "rows": 1, "chunk": 0, "workers": 0,
+        "prefetch": 0,
     }  # fmt: skip
 
     @property
@@ -93,6 +96,11 @@ class ScanSchedule(ScheduleAttr):
         return self.number("workers")
 
     @property
+    def prefetch(self) -> int:
+        """Steps, or slices of several lines, from a prefetch to the write."""
+        return self.number("prefetch")
+
+    @property
     def steps_of_block(self) -> int:
         """Steps of a block's chunk of a line."""
         return self.chunk * self.number("rows")
@@ -132,3 +140,5 @@ class ScanSchedule(ScheduleAttr):
             raise VerifyException("workers need a width of several lines, one thread, and no chunk")
         if self.stores_slices and (self.lines[0], self.buffers, self.number("rows")) != (1, 1, 1):
             raise VerifyException("a slice with a width of several lines needs one thread, one row and one buffer")
+        if self.prefetch < 0 or (self.prefetch and self.width == 1):
+            raise VerifyException("prefetch must not be negative, and 0 without a width of several lines")

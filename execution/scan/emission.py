@@ -18,6 +18,7 @@ from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import SET, GroupOp, ReadOp, UpdateOp, WriteOp
 from tilefuse.execution.scan.attribute import ScanSchedule
 from tilefuse.lowering.emit import PRIVATE, Num
+from tilefuse.lowering.prefetch import prefetch_row
 from tilefuse.lowering.shared_body import SharedBody
 from tilefuse.lowering.symbols import identifier
 from tilefuse.lowering.update_body import UpdateFunction
@@ -196,11 +197,20 @@ class ScanKernel(UpdateFunction):
     def _lines_together(self, where: _Where, rest: Num) -> None:
         """Emit adjacent lines step by step, in a vectorisable loop over them."""
         kept, count = self._kept_of_lanes(where, rest)
-        with (
-            self.e.loop(self.steps, identifier(self.recurrence.along.name_hint or "r")) as k,
-            self._lanes(where, count) as (i, line),
-        ):
-            self._steps([self._at(line, k)], kept, [i])
+        with self.e.loop(self.steps, identifier(self.recurrence.along.name_hint or "r")) as k:
+            if self.schedule.prefetch:
+                self._prefetch(self._at(where, self.e.add(k, self.schedule.prefetch)))
+            with self._lanes(where, count) as (i, line):
+                self._steps([self._at(line, k)], kept, [i])
+
+    def _prefetch(self, where: _Where) -> None:
+        """Prefetch, to be written, the results of a step of adjacent lines; `where` has the first."""
+        if self.stores_apart:
+            ends = Ends(self)
+            ends.prefetch_at(ends.position(where), self.schedule.width)
+            return
+        for number in range(len(self.op.old_funcs)):
+            prefetch_row(self.e, self.old(number).memref, self._position(number, where), self.schedule.width)
 
     def _kept_of_lanes(self, where: _Where, rest: Num) -> tuple[list[SSAValue], Num]:
         """Keep the old values of adjacent lines; return them and the number of lines, at most `rest`."""

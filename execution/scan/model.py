@@ -114,6 +114,7 @@ class Scan(ExecutionModel):
     def candidates(self, facts: GroupFacts, machine: Machine, options: SearchOptions) -> Iterator[Candidate]:
         from tilefuse.analysis.recurrence import recurrence
         from tilefuse.execution.scan.transposed import is_stored_along_rows
+        from tilefuse.lowering.prefetch import STEPS_AHEAD
 
         found = recurrence(facts.update)
         if isinstance(found, str) or self.legal(facts) is not None:
@@ -124,15 +125,18 @@ class Scan(ExecutionModel):
             if facts.earlier_nodes:
                 slice = CPU_SLICE * is_stored_along_rows(found, facts.permutation)
                 width = _strip_width(facts, found, machine)
-                schedule = ScanSchedule(threads=one, width=width, slice=slice, workers=machine.cores)
+                schedule = ScanSchedule(
+                    threads=one, width=width, slice=slice, workers=machine.cores, prefetch=int(slice > 0)
+                )
                 yield self._candidate(facts, machine, found, _Shape(one, width), schedule)
                 return
             if is_stored_along_rows(found, facts.permutation):
-                schedule = ScanSchedule(threads=one, width=CPU_WIDTH, slice=CPU_SLICE)
+                schedule = ScanSchedule(threads=one, width=CPU_WIDTH, slice=CPU_SLICE, prefetch=1)
                 yield self._candidate(facts, machine, found, _Shape(one, CPU_WIDTH), schedule)
                 return
             for width in (_cpu_width(facts, found), 1) if self._has_adjacent_lines(found) else (1,):
-                yield self._candidate(facts, machine, found, _Shape(one, width))
+                schedule = ScanSchedule(threads=one, width=width, prefetch=STEPS_AHEAD * (width == CPU_WIDTH))
+                yield self._candidate(facts, machine, found, _Shape(one, width), schedule)
             return
         if facts.earlier_nodes:
             return

@@ -187,6 +187,10 @@ class _StripScan(ScanKernel):
         else:
             ScanKernel._store(self, where, values)
 
+    def _prefetch(self, where: _Where) -> None:
+        if self.stores_apart:  # else it writes to the strip, which is in the cache
+            super()._prefetch(where)
+
     def _take_points(self, where: _Where, count: Num) -> None:
         """Run the points of an update in order, each for all lines of the strip."""
         domain: _Where = {}

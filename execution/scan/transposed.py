@@ -98,8 +98,16 @@ class TransposedScan(ScanKernel):
         e, dim, first = self.e, self.recurrence.dim, self.recurrence.lines[0].coordinate
         low = e.max(rows[0], e.sub(0, start))
         high = e.min(rows[1], e.sub(self.out.extent(dim, e), start))
-        with e.loop(count, "i") as i, e.loop(high, "row", start=low, simd=True) as row:
-            ends = Ends(self)
-            position = ends.position(self._at(where | {first: e.add(where[first], i)}, 0))
-            position[dim] = e.add(e.add(start, row), self.out.mins[dim])
-            ends.store_at(position, [e.load(array, [row, i]) for array in self.results])
+        ahead = self.schedule.prefetch * self.schedule.slice * (1 if self.recurrence.goes_up else -1)
+        with e.loop(count, "i") as i:
+            line = self._at(where | {first: e.add(where[first], i)}, 0)
+            if ahead:
+                ends = Ends(self)
+                position = ends.position(line)
+                position[dim] = e.add(e.add(start, ahead), self.out.mins[dim])
+                ends.prefetch_at(position, self.schedule.slice)
+            with e.loop(high, "row", start=low, simd=True) as row:
+                ends = Ends(self)
+                position = ends.position(line)
+                position[dim] = e.add(e.add(start, row), self.out.mins[dim])
+                ends.store_at(position, [e.load(array, [row, i]) for array in self.results])

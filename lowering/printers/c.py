@@ -219,6 +219,11 @@ _HALF = {
 }
 
 
+def _prefetch(name: str, arguments: str) -> Helper:
+    """Return the helper of a prefetch; `arguments`: 1 before a write else 0, and the locality."""
+    return Helper(f"void {name}(const void* p) {{ __builtin_prefetch(p, {arguments}); }}")
+
+
 class C(Language):
     """The language C11 with OpenMP and the vectors of GCC and Clang."""
 
@@ -248,8 +253,10 @@ class C(Language):
         **c_atomics(),
         "stream_line": Helper(_STREAM_LINE),
         "upper_u16": Helper(_UPPER_U16),
-        "prefetch_l1": Helper("void prefetch_l1(const void* p) { __builtin_prefetch(p, 0, 3); }"),
-        "prefetch_l2": Helper("void prefetch_l2(const void* p) { __builtin_prefetch(p, 0, 2); }"),
+        "prefetch_l1": _prefetch("prefetch_l1", "0, 3"),
+        "prefetch_l2": _prefetch("prefetch_l2", "0, 2"),
+        "prefetch_write_l1": _prefetch("prefetch_write_l1", "1, 3"),
+        "prefetch_write_l2": _prefetch("prefetch_write_l2", "1, 2"),
     }
 
     def head(self, includes: set[str]) -> list[str]:

@@ -197,9 +197,9 @@ def nan_propagating(name: str) -> Helper:
     )
 
 
-def _prefetch(level: str) -> Helper:
+def _prefetch(level: str, access: str = "") -> Helper:
     instruction = f'asm volatile("prefetch.global.{level} [%0];" :: "l"(p));'
-    return Helper(f"void prefetch_{level.lower()}(const void* p) {{ {instruction} }}")
+    return Helper(f"void prefetch_{access}{level.lower()}(const void* p) {{ {instruction} }}")
 
 
 _LIBRARY: dict[str, Helper] = {
@@ -220,6 +220,8 @@ _LIBRARY: dict[str, Helper] = {
     "written_meanwhile": _WRITTEN_MEANWHILE,
     "prefetch_l1": _prefetch("L1"),
     "prefetch_l2": _prefetch("L2"),
+    "prefetch_write_l1": _prefetch("L1", "write_"),
+    "prefetch_write_l2": _prefetch("L2", "write_"),
     # Never contracted, whatever the options of the compiler.
     **{
         f"strict_{kind}_{short}": alias(f"__{letter}{kind}_rn")

@@ -261,10 +261,11 @@ def print_store(p: FunctionText, op: Operation) -> None:
 
 
 def print_prefetch(p: FunctionText, op: Operation) -> None:
-    """Print `prefetch_l2(&in[i]);`."""
+    """Print `prefetch_l2(&in[i]);`, or `prefetch_write_l2(&out[i]);` before a write."""
     op = as_type(PrefetchOp, op)
     at = element(p, op.memref, op.indices, op)
-    p.line(f"{p.library(f'prefetch_l{op.level}')}({address(at).text});")
+    access = "write_" if op.is_write.value.data else ""
+    p.line(f"{p.library(f'prefetch_{access}l{op.level}')}({address(at).text});")
 
 
 def address(a: CExpr) -> CExpr:

@@ -93,6 +93,11 @@ OPTIMISATIONS = {
         "lowering/symbols.py",  # roles of functions
         "frontend/schedule.py",  # Func.prefetch of Halide
         "execution/block_tile/emission.py", "execution/block_tile/placement.py", "execution/block_tile/plan.py",
+        # Of the writes of updates on CPUs, with an op of its own.
+        "lowering/prefetch.py", "lowering/update_ends.py", "execution/in_order/attribute.py",
+        "execution/in_order/emission.py", "execution/in_order/model.py", "execution/scan/attribute.py",
+        "execution/scan/emission.py", "execution/scan/model.py", "execution/scan/strip.py",
+        "execution/scan/transposed.py",
     },
     # Two points in a register: in the layout of a tile.
     r"subword|pair_stride|pair_cost|pair_instruction": {

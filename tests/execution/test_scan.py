@@ -17,6 +17,7 @@ from tilefuse.dialects.img.ops import GroupOp, UpdateOp
 from tilefuse.execution.across import ACROSS_WIDTH
 from tilefuse.execution.scan.attribute import ScanSchedule
 from tilefuse.execution.scan.model import CPU_WIDTH
+from tilefuse.lowering.prefetch import STEPS_AHEAD
 from tilefuse.passes.group_updates import GroupUpdates
 from tilefuse.passes.pipeline import new_context, run_passes, standard_passes
 from tilefuse.passes.tile import Tile
@@ -222,7 +223,7 @@ def test_search_stores_transposed_lines_by_slices():
     text = program.ir("group-updates")
     assert 'img.group "turned' not in text
     assert text.count('img.stage "turned') == 2
-    assert program.ir("tile").count("#schedule.scan<threads = [1], width = 64, slice = 64>") == 2
+    assert program.ir("tile").count("#schedule.scan<threads = [1], width = 64, slice = 64, prefetch = 1>") == 2
     picture = np.random.default_rng(3).random((131, 70), dtype=np.float32)
     expected = hl.Pipeline(last).compile("reference", strict_float=True)(picture)
     np.testing.assert_array_equal(program(picture), expected)
@@ -350,4 +351,5 @@ def test_lines_that_read_along_rows_are_few_in_a_loop(along_rows, width, lines):
     expected = hl.Pipeline(f).compile("reference", strict_float=True)
     sizes = {"sizes": (lines, 41)}
     np.testing.assert_array_equal(program(picture, **sizes), expected(picture, **sizes))
-    assert f"scan<threads = [1], width = {width}>" in program.source()
+    ahead = "" if along_rows else f", prefetch = {STEPS_AHEAD}"
+    assert f"scan<threads = [1], width = {width}{ahead}>" in program.source()

@@ -17,8 +17,8 @@ func.func @f(%in: memref<?x?xf32>, %i: index) {
 // -----
 
 func.func @f(%in: memref<?xf32>, %i: index) {
-  // expected-error @below {{memref.prefetch: of data that is read only}}
-  "memref.prefetch"(%in, %i) <{localityHint = 2 : i32, isWrite = true, isDataCache = true}> : (memref<?xf32>, index) -> ()
+  // expected-error @below {{memref.prefetch: of data, not of instructions}}
+  "memref.prefetch"(%in, %i) <{localityHint = 2 : i32, isWrite = true, isDataCache = false}> : (memref<?xf32>, index) -> ()
   func.return
 }
 

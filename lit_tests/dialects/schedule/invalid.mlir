@@ -10,6 +10,16 @@
 
 // -----
 
+// expected-error @below {{prefetch must not be negative, and 0 without several points}}
+"test.op"() {s = #schedule.in_order<threads = [64], prefetch = 4>} : () -> ()
+
+// -----
+
+// expected-error @below {{prefetch must not be negative, and 0 without a width of several lines}}
+"test.op"() {s = #schedule.scan<threads = [1], prefetch = 4>} : () -> ()
+
+// -----
+
 // expected-error @below {{threads has 2 dimensions but points has 1}}
 "test.op"() {s = #schedule.gemm<threads = [32, 4], points = [2]>} : () -> ()
 

@@ -1,5 +1,5 @@
 // A filter up the columns of which a transposition is stored: a thread takes 16 columns side by side, and stores 8 steps
-// of each at once, along a row of the output, from a multiple of 8 on.
+// of each at once, along a row of the output, from a multiple of 8 on. The 8 before them, which come next, are prefetched.
 // RUN: pipeline-opt %s -p 'validate-occupancy{target=cpu},lower-groups' -t c | filecheck %s
 
 // CHECK:      float results_[8][17];
@@ -12,9 +12,11 @@
 // CHECK-NEXT:   for (idx [[LINE:i_.*]] = 0;
 // CHECK:          results_[{{.*}}][[[LINE]]] = v_
 // CHECK:          kept_[0][[[LINE]]] = v_
-// CHECK:        #pragma omp simd
+// CHECK:        const idx [[ROW_0:i_.*]] = [[FIRST]] - i_{{[0-9]+}}_;
+// CHECK:        prefetch_write_l1(&out_up_[{{.*}} + [[ROW_0]] - 8 + {{.*}}]);
+// CHECK-NEXT:   #pragma omp simd
 // CHECK-NEXT:   for (idx row_ =
-// CHECK-NEXT:     out_up_[{{.*}} + row_ {{.*}}] = results_[row_]
+// CHECK-NEXT:     out_up_[{{.*}} + [[ROW_0]] + row_ {{.*}}] = results_[row_]
 img.pipeline @up {
   %in = img.input "in" : !img.func<2xf32>
   %n = img.extent 1 of %in : !img.func<2xf32>
@@ -26,7 +28,7 @@ img.pipeline @up {
     }
     img.yield %c : !img.func<2xf32>
   } : !img.func<2xf32>
-  %turned = img.group "up" schedule #schedule.scan<threads = [1], width = 16, slice = 8> {
+  %turned = img.group "up" schedule #schedule.scan<threads = [1], width = 16, slice = 8, prefetch = 1> {
     %up = img.update "up" (%x) over (%r in [%one, %n]) of (%h = %start : !img.func<2xf32>) {
       %a = img.read %h[%x, %n + %r * -1] : !img.func<2xf32>
       %b = img.read %in[%x, %n + %r * -1 - 1] : !img.func<2xf32>
