@@ -86,6 +86,10 @@ class Node:
     shared_instructions: float = 0.0
     """Instructions among them that do not depend on the dimensions after x and y: a thread with all points of these
     runs them once."""
+    row_instructions: float = 0.0
+    """Instructions among them that depend on x: a loop along a row runs the others once."""
+    shared_row_instructions: float = 0.0
+    """Instructions among these that do not depend on the dimensions after x and y."""
     accesses: list[Access] = field(default_factory=list)
     hull: list[Access] = field(default_factory=list)
     """At most two accesses per way of reading a producer: the least and the greatest offsets. Footprints
@@ -310,6 +314,8 @@ def _read_body(op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSA
     seen: set[Access] = set()
     deep = depending(op.body.block.ops, op.body.block.args[2:])
     """Values that depend on dimensions after x and y."""
+    along = depending(op.body.block.ops, op.body.block.args[:1])
+    """Values that depend on x."""
     for inner in op.body.block.ops:
         kind = type(inner)  # `isinstance` takes ten times as long
         if kind is ReadOp:
@@ -325,7 +331,11 @@ def _read_body(op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSA
         elif kind is not YieldOp and kind is not ParamOp:
             cost = instruction_cost(inner)
             node.instructions += cost
-            node.shared_instructions += cost if not deep or deep.isdisjoint(inner.results) else 0.0
+            shared = cost if not deep or deep.isdisjoint(inner.results) else 0.0
+            moves = not along.isdisjoint(inner.results)
+            node.shared_instructions += shared
+            node.row_instructions += cost * moves
+            node.shared_row_instructions += shared * moves
     model.add_reads(node.id, {a.producer for a in node.accesses})
     node.hull = _hull(node.accesses)
     offsets: dict[int, list[tuple[int, ...]]] = {}

@@ -100,7 +100,7 @@ class _Costs:
             for a in node.accesses
             for p in (nodes[a.producer],)
         )
-        costs = (node.instructions, node.shared_instructions)
+        costs = (node.instructions, node.shared_instructions, node.row_instructions, node.shared_row_instructions)
         box = nominal_box(self.model, node.id, self.extent, planes=True, far=self._far)
         bounds = node.bounds, self._inferred.get(node.id)
         facts = (node.rank, node.storage, costs, bounds, box, node.in_memory, reads)

@@ -30,7 +30,8 @@ from tilefuse.evaluator import evaluate
 from tilefuse.execution.block_tile.attribute import BlockSchedule
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.row_strip.attribute import StripSchedule
-from tilefuse.execution.row_strip.rows import planes_at_once, rolling_rows
+from tilefuse.execution.row_strip.planes import planes_at_once
+from tilefuse.execution.row_strip.rows import rolling_rows
 from tilefuse.passes.pipeline import run_passes, standard_passes
 
 DEAR = 160

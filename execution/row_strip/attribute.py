@@ -18,12 +18,20 @@ class StripSchedule(TileSchedule):
 
     `rows_per_loop`: output rows that one loop computes. `streaming_stores`: 1 for output stores that bypass the caches.
     `vector_bytes`: size of a vector, 0 for rows that are not rounded up to vectors. `static`: 1 for a static
-    distribution of strips over the threads, as OpenMP's `schedule(static)`; 0 for a dynamic one.
+    distribution of strips over the threads, as OpenMP's `schedule(static)`; 0 for a dynamic one. `by_planes`: 1 for
+    strips that compute all rows of a plane before those of the next, so that fewer rows stay in the caches.
     """
 
     name = "schedule.row_strip"
 
-    PARAMETERS: ClassVar = {"tile": None, "rows_per_loop": 1, "streaming_stores": 0, "vector_bytes": 0, "static": 0}
+    PARAMETERS: ClassVar = {
+        "tile": None,
+        "rows_per_loop": 1,
+        "streaming_stores": 0,
+        "vector_bytes": 0,
+        "static": 0,
+        "by_planes": 0,
+    }
 
     @property
     def rows_per_loop(self) -> int:
@@ -46,6 +54,11 @@ class StripSchedule(TileSchedule):
         return self.number("static") > 0
 
     @property
+    def by_planes(self) -> bool:
+        """Whether the loop over planes is outside of the loop over rows."""
+        return self.number("by_planes") > 0
+
+    @property
     def thread_counts(self) -> tuple[int, ...]:
         return (1,) * len(self.tile_sizes)
 
@@ -64,6 +77,10 @@ class StripSchedule(TileSchedule):
         if self.number("streaming_stores") not in (0, 1):
             raise VerifyException(
                 f"streaming_stores is {self.number('streaming_stores')}: 1 for stores that bypass the caches, else 0"
+            )
+        if self.number("by_planes") not in (0, 1):
+            raise VerifyException(
+                f"by_planes is {self.number('by_planes')}: 1 for all rows of a plane before those of the next, else 0"
             )
         if self.number("static") not in (0, 1):
             raise VerifyException(

@@ -19,7 +19,8 @@ from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
 from tilefuse.execution.row_strip.features import FEW, StripFeatures
 from tilefuse.execution.row_strip.loops import loads, loops
-from tilefuse.execution.row_strip.rows import StageRows, instructions_of_plane, rolling_rows
+from tilefuse.execution.row_strip.planes import instructions_of_plane, outer_planes, planes_at_once
+from tilefuse.execution.row_strip.rows import StageRows, rolling_rows
 
 NAME = "row_strip"
 
@@ -153,11 +154,12 @@ def _candidates(
 ) -> Iterator[Candidate]:
     places = {id: Placement(Level.Block, Memory.Shared) for id in facts.members if id != facts.output}
     streaming_stores = streams_output(facts, machine)
+    by_planes = takes_outer_planes(facts, rows)
     rows_per_loop, each = rows[facts.output].rows_per_loop, _loop_costs(facts, rows)
     if rows_per_loop > 1 and rows_per_loop * max(cost for _, cost in each) > _several_rows(machine).longest:
         return
     for width, tall in sizes:
-        kept = kept_bytes(facts, rows, width)
+        kept = kept_bytes(facts, rows, width, math.prod(planes) if by_planes else 1)
         if kept > machine.fast_bytes or (rows_per_loop > OF_SEVERAL and width < min(WIDE, facts.box[0])):
             continue
         tile = (width, tall, *planes)
@@ -166,9 +168,16 @@ def _candidates(
         found = replace(found, kept_bytes=kept, memory_share=few)
         is_static = is_static_better(found, machine)
         found = replace(
-            found, streaming_stores=streaming_stores, is_static=is_static, vector_bytes=machine.vector_bytes
-        )
+            found, streaming_stores=streaming_stores, is_static=is_static, vector_bytes=machine.vector_bytes,
+            by_planes=by_planes,
+        )  # fmt: skip
         yield Candidate(NAME, tile, (1,) * len(tile), rows_per_loop, places, found, predict(found, machine))
+
+
+def takes_outer_planes(facts: GroupFacts, rows: dict[int, StageRows]) -> bool:
+    """Whether the loop over planes is outside of the rows': where planes share nothing, fewer rows are kept so."""
+    shares = any(planes_at_once(facts.model.nodes[id], r) for id, r in rows.items())
+    return not shares and not isinstance(outer_planes(facts), str)
 
 
 def is_static_better(found: StripFeatures, machine: Machine) -> bool:
@@ -241,10 +250,13 @@ def _heights(rows: int, across: int, cores: int) -> Iterator[int]:
             yield tall
 
 
-def kept_bytes(facts: GroupFacts, rows: dict[int, StageRows], width: int) -> float:
-    """Return the bytes of the rows that stages keep, and of input rows that are read again."""
+def kept_bytes(facts: GroupFacts, rows: dict[int, StageRows], width: int, planes: int = 1) -> float:
+    """Return the bytes of the rows that stages keep, and of input rows that are read again.
+
+    `planes`: of the output, if one comes after the other.
+    """
     nodes = facts.model.nodes
-    total = sum(float(r.elements(width) * nodes[id].bytes) for id, r in rows.items())
+    total = sum(float(r.elements(width) * nodes[id].bytes) / planes for id, r in rows.items())
     tall: dict[int, int] = {}
     for id in facts.members:
         for producer, offsets in nodes[id].offsets.items():

@@ -11,7 +11,7 @@ columns in the middle of a row, which no boundary moves (`columns.py`), are one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
@@ -25,13 +25,13 @@ from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp, StageOp
-from tilefuse.execution.across import reads_across
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.row_strip.attribute import StripSchedule
 from tilefuse.execution.row_strip.columns import Middle, free_columns
 from tilefuse.execution.row_strip.invariants import may_fail
 from tilefuse.execution.row_strip.loops import loops
-from tilefuse.execution.row_strip.rows import StageRows, planes_at_once, rolling_rows
+from tilefuse.execution.row_strip.planes import outer_planes, planes_at_once
+from tilefuse.execution.row_strip.rows import StageRows, rolling_rows
 from tilefuse.lowering.buffers import KernelBuffer
 from tilefuse.lowering.emit import SHARED, Emitter, Num
 from tilefuse.lowering.reads import Phase, Point, Resident, TileContext, emit_stage
@@ -65,7 +65,8 @@ class StripBody:
             schedule.rows_per_loop,
             schedule.streaming_stores,
         )
-        rows = rolling_rows(GroupFacts.of(group, model), self.sizes[2:], self.rows_per_loop, schedule.vector_bytes)
+        facts = GroupFacts.of(group, model)
+        rows = rolling_rows(facts, self.sizes[2:], self.rows_per_loop, schedule.vector_bytes)
         self.vector_bytes = schedule.vector_bytes
         self.rows: dict[StageOp, StageRows] = {s: rows[model.node_of[s.funcs[0]]] for s in group.stages}
         stage_of = {model.node_of[s.funcs[0]]: s for s in group.stages}
@@ -75,11 +76,12 @@ class StripBody:
         self.bytes = {f: model.nodes[id].bytes for f, id in model.node_of.items()}
         self.lead = max(r.lead for r in self.rows.values())
         self.arrays: dict[SSAValue, SSAValue] = {}
-        output = model.nodes[model.node_of[group.anchor.funcs[0]]]
-        self.by_planes = len(self.rows) == 1 and reads_across(output, ()) > 0
-        """Whether all rows of a plane come before those of the next, as lines of one must stay in the first cache."""
-        self.plane: list[Num] | None = None
-        """Coordinates of the present plane, where that is so."""
+        outer = outer_planes(facts) if schedule.by_planes else {}
+        assert not isinstance(outer, str), "the schedule was checked"
+        self.outer_planes = {stage_of[id]: planes for id, planes in outer.items()}
+        """The dimensions of the output whose coordinates a stage has, if all rows of a plane come before the next."""
+        self.plane: Mapping[int, Num] = {}
+        """Coordinates of the present plane by dimension of the output, where that is so."""
         self.extents = [self._extent(d) for d in range(len(self.sizes))]
         """Extents of the strip inside the picture, per dimension."""
 
@@ -98,8 +100,7 @@ class StripBody:
         columns = [self._columns(stages) for stages in self.loops]
         groups = e.ceildiv(self.extents[1], self.rows_per_loop) if self.rows_per_loop > 1 else self.extents[1]
         with ExitStack() as around:
-            if self.by_planes:
-                self.plane = self._open_planes(around, self.group.anchor)
+            self.plane = self._planes_of_output(around)
             s = around.enter_context(e.loop(e.add(groups, self.lead), "s"))
             first = e.sub(self.tile.origin[1], self.lead * self.rows_per_loop)
             present = e.add(first, e.mul(s, self.rows_per_loop), "y")
@@ -112,6 +113,16 @@ class StripBody:
                     self._new_rows(inner, stages, of_loop, s)
                 for f in (f for stage in stages for f in stage.funcs if f in self.arrays):
                     inner.resident[f] = Resident(self._load(f, rows, s))
+
+    def _planes_of_output(self, around: ExitStack) -> Mapping[int, Num]:
+        """Open the loops over planes outside of the rows'; return the coordinates by dimension of the output."""
+        anchor = self.group.anchor
+        rows, found = self.rows[anchor], dict[int, Num]()
+        for d in self.outer_planes.get(anchor, ()):
+            if d is not None:
+                start, stop = self._planes(anchor, d, rows.follow[d], *rows.deep[d - 2])
+                found[d] = around.enter_context(self.e.loop(stop, letter(d), start=start))
+        return found
 
     def _columns(self, stages: Stages) -> _Columns:
         e, rows = self.e, self.rows[stages[0]]
@@ -150,7 +161,7 @@ class StripBody:
         """Emit the columns of rows in one loop, for each plane at their y; `s`: the number of the output's row."""
 
         def one_by_one() -> None:
-            self._planes_in_turn(tile, stages, columns, ys, s)
+            self._outer_planes(tile, stages, columns, ys, s)
 
         def at_once() -> None:
             for y in ys:
@@ -164,16 +175,20 @@ class StripBody:
         else:
             at_once()
 
-    def _planes_in_turn(self, tile: TileContext, stages: Stages, columns: _Columns, ys: Sequence[int], s: Num) -> None:
+    def _outer_planes(self, tile: TileContext, stages: Stages, columns: _Columns, ys: Sequence[int], s: Num) -> None:
         """Emit the columns of rows, one plane after the other."""
         with ExitStack() as around:
-            deep = self.plane if self.plane is not None else self._open_planes(around, stages[0])
+            deep = self._open_planes(around, stages[0])
             self._columns_of(tile, stages, columns, [[y, *deep] for y in ys], s)
 
     def _open_planes(self, around: ExitStack, stage: StageOp) -> list[Num]:
-        """Open the loops over a stage's planes: the coordinates of the present one."""
-        rows, deep = self.rows[stage], []
+        """Open the loops over a stage's planes that are inside of the rows'; return all coordinates."""
+        rows, deep = self.rows[stage], list[Num]()
         for d, (f, (low, high)) in enumerate(zip(rows.follow[2:], rows.deep, strict=True), 2):
+            present = self.outer_planes[stage][d] if self.outer_planes else None
+            if present is not None:
+                deep.append(self.plane[present])
+                continue
             start, stop = self._planes(stage, d, f, low, high)
             deep.append(around.enter_context(self.e.loop(stop, letter(d), start=start)))
         return deep

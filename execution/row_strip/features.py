@@ -40,6 +40,8 @@ class StripFeatures(Features):
     """Whether each thread is given as many strips at once."""
     vector_bytes: int = 0
     """Vector size of the schedule."""
+    by_planes: bool = False
+    """Whether all rows of a plane come before those of the next."""
 
     def analytical(self, machine: Machine) -> float:
         memory, compute = self.times(machine)

@@ -9,7 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from tilefuse.analysis.index import Index
 from tilefuse.analysis.model import Node, PipelineModel
-from tilefuse.execution.row_strip.rows import StageRows, planes_at_once
+from tilefuse.execution.row_strip.planes import planes_at_once
+from tilefuse.execution.row_strip.rows import StageRows
 
 LOADS_LEFT = 0.75
 """Share of the loads of rows or stages that those in one loop must be left, at most, for the loop to be worth it."""

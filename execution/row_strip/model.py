@@ -64,6 +64,7 @@ class RowStrip(TiledModel):
             streaming_stores=int(features.streaming_stores),
             vector_bytes=features.vector_bytes,
             static=int(features.is_static),
+            by_planes=int(features.by_planes),
         )
 
     def place(self, group: GroupOp, model: PipelineModel) -> Mapping[StageOp, PlaceAttr]:
@@ -72,11 +73,14 @@ class RowStrip(TiledModel):
     def check(self, group: GroupOp, model: PipelineModel) -> None:
         from tilefuse.analysis.regions import fixed_span
         from tilefuse.execution.facts import GroupFacts
+        from tilefuse.execution.row_strip.planes import outer_planes
 
         super().check(group, model)
         facts, tile = GroupFacts.of(group, model), StripSchedule.expect(group.schedule).tile_sizes
         if reason := self.why_not(facts):
             raise group_error(group, reason)
+        if StripSchedule.expect(group.schedule).by_planes and isinstance(shared := outer_planes(facts), str):
+            raise group_error(group, f"by_planes must be 0: {shared}")
         for d, size in enumerate(tile):
             fixed = fixed_span(model, facts.output, d)
             if fixed is not None and size != (points := fixed[1] - fixed[0] + 1):

@@ -8,16 +8,14 @@ Of a stage of twice as many rows (its reader samples it down) the rows 2 t + las
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from tilefuse.analysis.index import Index, Span
-from tilefuse.analysis.model import Node, PipelineModel
-from tilefuse.analysis.regions import PLANES_AT_ONCE, Follow, regions
-from tilefuse.execution.across import reads_across
+from tilefuse.analysis.model import PipelineModel
+from tilefuse.analysis.regions import Follow, regions
 from tilefuse.execution.facts import GroupFacts
 
 
@@ -76,28 +74,6 @@ class StageRows:
     def elements(self, width: int) -> int:
         """Return the number of kept elements."""
         return self.kept * self.planes * self.pitch(width)
-
-
-IN_COMMON = 0.5
-"""Share of a stage's instructions that does not depend on the plane, from which on all planes are in one loop."""
-
-
-def planes_at_once(node: Node, rows: StageRows) -> list[tuple[int, ...]]:
-    """Return the planes of a stage if they are few and share most of their work; else none.
-
-    Reads across rows leave no room in the first cache for lines of other planes.
-    """
-    if rows.planes not in range(2, PLANES_AT_ONCE + 1) or any(f.dim is not None for f in rows.follow[2:]):
-        return []
-    if node.shared_instructions < IN_COMMON * node.instructions or reads_across(node, ()):
-        return []
-    return list(itertools.product(*(range(low, high + 1) for low, high in rows.deep)))
-
-
-def instructions_of_plane(node: Node, rows: StageRows) -> float:
-    """Return the instructions per point of one plane; instructions common to all planes of a loop count once."""
-    count = len(planes_at_once(node, rows)) or 1
-    return node.instructions - node.shared_instructions * (count - 1) / count
 
 
 def why_not_rolling(facts: GroupFacts) -> str | None:

@@ -1,5 +1,6 @@
 """Strips of rows on a CPU: random pipelines give the evaluator's results to the bit, however strips are cut."""
 
+import functools
 import re
 from dataclasses import dataclass, replace
 
@@ -37,6 +38,7 @@ from tilefuse.execution.row_strip.features import StripFeatures
 from tilefuse.execution.row_strip.loops import loops
 from tilefuse.execution.row_strip.model import RowStrip
 from tilefuse.execution.row_strip.order import most_alive, order_for_registers
+from tilefuse.execution.row_strip.planes import outer_planes
 from tilefuse.execution.row_strip.rows import rolling_rows
 from tilefuse.passes.group_stages import _Costs
 from tilefuse.passes.pipeline import run_passes, standard_passes
@@ -57,6 +59,8 @@ class Strips(ModulePass):
     streaming_stores: int = 0
     vector_bytes: int = 0
     static: int = 0
+    by_planes: int = 0
+    """1 for strips that compute planes in turn wherever that is legal."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
@@ -71,6 +75,7 @@ class Strips(ModulePass):
                         "streaming_stores": self.streaming_stores,
                         "vector_bytes": self.vector_bytes,
                         "static": self.static,
+                        "by_planes": int(self.by_planes and not isinstance(outer_planes(facts), str)),
                     }
                     group.schedule = StripSchedule(tile=tile, **given)
 
@@ -117,7 +122,7 @@ def test_rows_end_with_a_vector_that_begins_inside(bytes, rows_per_loop):
 def test_random_pipelines(seed):
     case, size = (
         random_pipeline(seed, stages=4),
-        (*SIZES[seed % len(SIZES)], 1 + seed % 3, seed // 4 % 2, 16 * (seed % 5)),
+        (*SIZES[seed % len(SIZES)], 1 + seed % 3, seed // 4 % 2, 16 * (seed % 5), 0, seed % 2),
     )
     program = compile_pipeline(case.module, "cpu", strict_float=True, passes=small_strips(*size), verify=True)
     assert_equal(call(program, case), evaluated(case), f"seed {seed}, strips of {size}")
@@ -547,6 +552,63 @@ def test_planes_with_work_in_common_are_one_loop(size, box):
     np.testing.assert_array_equal(program(photo=picture, **box), expected)
     loops = program.source().split("#pragma omp simd")
     assert any(loop.count("out_out_[") >= 3 for loop in loops)
+
+
+def colours_of_columns(planes=3):
+    """Maxima of columns of each colour whose height a table says, so that a row of it needs many rows of one colour."""
+    x, y, c, t = hl.vars("x y c t")
+    photo = hl.ImageParam(hl.Float(32), 3, "photo", layout="planar")
+    edges, heights = hl.BoundaryConditions.repeat_edge(photo), hl.Func("heights")
+    high, across, out = hl.Func("high"), hl.Func("across"), hl.Func("out")
+    heights[x] = 3 - abs(x)
+    high[x, y, c, t] = hl.max(edges[x, y - t, c], edges[x, y + t, c])
+    across[x, y, c] = hl.sqrt(high[x, y, c, 2] + high[x, y + 1, c, 1])
+    places = (high[x + i, y, c, hl.clamp(heights[i], 0, 3)] for i in (-2, -1, 0, 1, 2))
+    out[x, y, c] = functools.reduce(hl.max, places, across[x, y - 1, c] + across[x, y + 1, c])
+    out.bound(c, 0, planes)
+    return hl.Pipeline(out)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("rows_per_loop", [1, 3])
+@pytest.mark.parametrize("box", [{}, {"sizes": (61, 37, 1), "mins": {"out": (0, 0, 2)}}])
+def test_planes_outside_of_rows(size, rows_per_loop, box):
+    """All rows of a colour before those of the next, of all that a call asks for."""
+    picture = np.random.default_rng(6).random((3, 37, 61), np.float32)
+    strips = small_strips(*size, rows_per_loop, 0, 32, 0, 1)
+    kept = [p for p in strips if p.name != "inline-stages"]
+    program = colours_of_columns().compile("cpu", passes=kept, strict_float=True, verify=True)
+    assert re.search(r"img.group .*by_planes = 1", program.ir("tile"))
+    expected = colours_of_columns().compile("reference", strict_float=True)(photo=picture, **box)
+    np.testing.assert_array_equal(program(photo=picture, **box), expected)
+
+
+def test_search_computes_outer_planes_where_they_share_nothing():
+    assert "by_planes = 1" in colours_of_columns().compile("cpu", extent=(1536, 1024)).ir("tile")
+
+
+@pytest.mark.parametrize(
+    ("shared", "reason"),
+    [
+        (lambda photo, grey, x, y, c: grey[x, y], "several planes of it need the same points of 'grey'"),
+        (lambda photo, grey, x, y, c: photo[x, y, 2], "several planes of it need the same points of 'photo'"),
+        (lambda photo, grey, x, y, c: photo[x, y, 2 - c], "several planes of it need the same points of 'photo'"),
+        (lambda photo, grey, x, y, c: photo[2, 1, 0], ""),
+    ],
+)
+def test_planes_that_share_points_do_not_come_in_turn(shared, reason):
+    x, y, c = hl.vars("x y c")
+    photo = hl.ImageParam(hl.Float(32), 3, "photo", layout="planar")
+    grey, out = hl.Func("grey"), hl.Func("out")
+    grey[x, y] = photo[x, y, 0] + photo[x, y, 1]
+    out[x, y, c] = photo[x, y, c] * shared(photo, grey, x, y, c)
+    out.bound(c, 0, 3)
+    (pipeline,) = hl.Pipeline(out).to_module().ops
+    assert isinstance(pipeline, PipelineOp)
+    model = extract(pipeline)
+    members = [n.id for n in model.stages]
+    found = outer_planes(GroupFacts(model, members, members[-1]))
+    assert (found if isinstance(found, str) else "") == reason
 
 
 def test_planes_apart_are_loops_of_their_own():

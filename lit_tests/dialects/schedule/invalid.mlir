@@ -10,6 +10,11 @@
 
 // -----
 
+// expected-error @below {{by_planes is 2: 1 for all rows of a plane before those of the next, else 0}}
+"test.op"() {s = #schedule.row_strip<tile = [64, 32, 3], by_planes = 2>} : () -> ()
+
+// -----
+
 // expected-error @below {{prefetch must not be negative, and 0 without several points}}
 "test.op"() {s = #schedule.in_order<threads = [64], prefetch = 4>} : () -> ()
 
