@@ -360,11 +360,21 @@ def _read_twice(facts: GroupFacts, rows: dict[int, StageRows], producer: int, wi
     for id, r in rows.items():
         for access in facts.model.nodes[id].hull:
             if access.producer == producer and len(access.indices) > 1:
-                x, y = access.indices[:2]
-                if isinstance(x, Index) and isinstance(y, Index):
-                    x_halo = max(x_halo, r.columns[1] - r.columns[0] + abs(x.offset))
-                    y_halo = max(y_halo, r.lead * r.rows_per_loop + abs(y.offset))
+                x, y = (_offset(index, r) for index in access.indices[:2])
+                if x is not None and y is not None:
+                    x_halo = max(x_halo, r.columns[1] - r.columns[0] + x)
+                    y_halo = max(y_halo, r.lead * r.rows_per_loop + y)
     return HALO_MISS * (x_halo / width + y_halo / tall)
+
+
+def _offset(index: AnyIndex, rows: StageRows) -> int | None:
+    """Return the largest distance of an index from the strip's column or row; None if data decide it."""
+    if isinstance(index, Index):
+        return abs(index.offset)
+    if not isinstance(index, GeneralIndex) or not index.terms:
+        return None
+    deep = ((factor, rows.deep[var - 2]) for var, factor in index.terms if var >= 2)
+    return abs(index.offset) + sum(abs(factor) * max(abs(low), abs(high)) for factor, (low, high) in deep)
 
 
 def _read(facts: GroupFacts, rows: dict[int, StageRows], producer: int) -> float:

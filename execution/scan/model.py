@@ -51,7 +51,7 @@ CHUNKS_ACROSS = ((8, 32), (8, 16), (8, 8), (4, 16))
 CPU_WIDTH, CPU_ROWS = 64, 4
 """Lines side by side that are one loop, and lines along x that are written out: a step takes four cycles. Of lines
 that read along rows there are `ACROSS_WIDTH` in a loop."""
-CPU_STRIPS = (64, 32)
+CPU_STRIPS = (32, 64)
 """Lines side by side of a strip, which several updates go along one after the other while it is in the cache: the
 first that fits there, and leaves no thread more lines than another number does."""
 CPU_SLICE = 64
@@ -374,7 +374,7 @@ def _strip_width(facts: GroupFacts, found: Recurrence, machine: Machine) -> int:
 
     fewest = min(map(most_lines, CPU_STRIPS))
     fits = (w for w in CPU_STRIPS if most_lines(w) == fewest and w * line_bytes <= machine.fast_bytes // 2)
-    return next(fits, CPU_STRIPS[-1])
+    return next(fits, min(CPU_STRIPS))
 
 
 def exact(update: UpdateOp) -> bool:
