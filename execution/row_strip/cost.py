@@ -368,7 +368,7 @@ def _read_twice(facts: GroupFacts, rows: dict[int, StageRows], producer: int, wi
 
 
 def _offset(index: AnyIndex, rows: StageRows) -> int | None:
-    """Return the largest distance of an index from the strip's column or row; None if data decide it."""
+    """Return the largest offset of an index from the column or row of the strip; None for a data-dependent one."""
     if isinstance(index, Index):
         return abs(index.offset)
     if not isinstance(index, GeneralIndex) or not index.terms:
