@@ -16,10 +16,12 @@ from tilefuse.dialects.memref_prefetch import PrefetchOp
 from tilefuse.lowering.emit import Emitter, Num
 
 CPU_LINE_BYTES = 64
+"""Bytes of a cache line of a CPU; where lines are of 128, half of the prefetches are for nothing."""
 NEAREST = 3
 """Locality of the first cache."""
 STEPS_AHEAD = 4
-"""Steps from a prefetch to the write, of loops whose steps write a short row each: 8 to 20 do as well."""
+"""Steps from a prefetch to the write, of loops whose steps write a short row each: with 2 they are as fast, with 8 some
+take 1.06 of the time."""
 
 
 def prefetch_row(e: Emitter, memref: SSAValue, index: Sequence[Num], count: Num) -> None:

@@ -133,7 +133,7 @@ def writes_rows(update: UpdateOp | None) -> bool:
     write, of = update.write_op, coordinates(update)
     computed = [value.owner for value in write.indices if value.owner in set(update.body.block.ops)]
     inner = of[update.domain[0].coordinate]
-    _, *rows = indices_of(write, of)
+    rows = indices_of(write, of)[1:]
     moves = any(isinstance(i, Index) and i.var == inner and (abs(i.num), i.den) == (1, 1) for i in rows)
     return moves and all(isinstance(op, arith.ConstantOp) for op in computed)
 

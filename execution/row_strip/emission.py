@@ -161,7 +161,7 @@ class StripBody:
         """Emit the columns of rows in one loop, for each plane at their y; `s`: the number of the output's row."""
 
         def one_by_one() -> None:
-            self._outer_planes(tile, stages, columns, ys, s)
+            self._plane_by_plane(tile, stages, columns, ys, s)
 
         def at_once() -> None:
             for y in ys:
@@ -175,7 +175,7 @@ class StripBody:
         else:
             at_once()
 
-    def _outer_planes(self, tile: TileContext, stages: Stages, columns: _Columns, ys: Sequence[int], s: Num) -> None:
+    def _plane_by_plane(self, tile: TileContext, stages: Stages, columns: _Columns, ys: Sequence[int], s: Num) -> None:
         """Emit the columns of rows, one plane after the other."""
         with ExitStack() as around:
             deep = self._open_planes(around, stages[0])

@@ -255,6 +255,8 @@ class Scan(ExecutionModel):
             raise NotFusable(f"blocks cannot share its lines: {reason}")
         if schedule.stores_slices and not is_stored_along_rows(found, facts.permutation):
             raise NotFusable("a slice with a width of several lines needs lines that are stored along rows")
+        if schedule.prefetch and found.dim == 0:
+            raise NotFusable("its steps go along rows, which need no prefetch; write prefetch = 0")
         threads = schedule.lines
         if len(threads) != len(found.lines):
             raise NotFusable(f"there are {len(found.lines)} line coordinates, but threads has {len(threads)}")
