@@ -51,9 +51,8 @@ CHUNKS_ACROSS = ((8, 32), (8, 16), (8, 8), (4, 16))
 CPU_WIDTH, CPU_ROWS = 64, 4
 """Lines side by side that are one loop, and lines along x that are written out: a step takes four cycles. Of lines
 that read along rows there are `ACROSS_WIDTH` in a loop."""
-CPU_STRIPS = (32, 64)
-"""Lines side by side of a strip, which several updates go along one after the other while it is in the cache: the
-first that fits there, and leaves no thread more lines than another number does."""
+CPU_STRIP = 32
+"""Lines side by side of a strip, which several updates go along one after the other while it is in the cache."""
 CPU_SLICE = 64
 """Steps of lines that are stored along rows: four lines of the cache of each are written at once."""
 MOST_WRITTEN = 600
@@ -124,11 +123,10 @@ class Scan(ExecutionModel):
             one = (1,) * rank
             if facts.earlier_nodes:
                 slice = CPU_SLICE * is_stored_along_rows(found, facts.permutation)
-                width = _strip_width(facts, found, machine)
                 schedule = ScanSchedule(
-                    threads=one, width=width, slice=slice, workers=machine.cores, prefetch=int(slice > 0)
+                    threads=one, width=CPU_STRIP, slice=slice, workers=machine.cores, prefetch=int(slice > 0)
                 )
-                yield self._candidate(facts, machine, found, _Shape(one, width), schedule)
+                yield self._candidate(facts, machine, found, _Shape(one, CPU_STRIP), schedule)
                 return
             if is_stored_along_rows(found, facts.permutation):
                 schedule = ScanSchedule(threads=one, width=CPU_WIDTH, slice=CPU_SLICE, prefetch=1)
@@ -363,20 +361,6 @@ def _extents(facts: GroupFacts) -> dict[SSAValue, int]:
     """Return the extent of each coordinate of the update."""
     work = facts.update_work
     return dict(zip(facts.update.update.coordinates, (*work.pure, *work.domain), strict=True))
-
-
-def _strip_width(facts: GroupFacts, found: Recurrence, machine: Machine) -> int:
-    """Return the lines of a strip: they take half of the cache that a tile should stay in, at most."""
-    extents = _extents(facts)
-    adjacent, *others = (extents[line.coordinate] for line in found.lines)
-    line_bytes = extents[found.along] * facts.model.nodes[facts.output].bytes
-
-    def most_lines(width: int) -> int:
-        return width * -(-(-(-adjacent // width) * math.prod(others)) // machine.cores)
-
-    fewest = min(map(most_lines, CPU_STRIPS))
-    fits = (w for w in CPU_STRIPS if most_lines(w) == fewest and w * line_bytes <= machine.fast_bytes // 2)
-    return next(fits, min(CPU_STRIPS))
 
 
 def exact(update: UpdateOp) -> bool:

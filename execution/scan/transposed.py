@@ -101,13 +101,15 @@ class TransposedScan(ScanKernel):
         ahead = self.schedule.prefetch * self.schedule.slice * (1 if self.recurrence.goes_up else -1)
         with e.loop(count, "i") as i:
             line = self._at(where | {first: e.add(where[first], i)}, 0)
+
+            def position(ends: Ends, row: Num, line: _Where = line) -> list[Num]:
+                point = ends.position(line)
+                point[dim] = e.add(e.add(start, row), self.out.mins[dim])
+                return point
+
             if ahead:
                 ends = Ends(self)
-                position = ends.position(line)
-                position[dim] = e.add(e.add(start, ahead), self.out.mins[dim])
-                ends.prefetch_at(position, self.schedule.slice)
+                ends.prefetch_at(position(ends, ahead), self.schedule.slice)
             with e.loop(high, "row", start=low, simd=True) as row:
                 ends = Ends(self)
-                position = ends.position(line)
-                position[dim] = e.add(e.add(start, row), self.out.mins[dim])
-                ends.store_at(position, [e.load(array, [row, i]) for array in self.results])
+                ends.store_at(position(ends, row), [e.load(array, [row, i]) for array in self.results])

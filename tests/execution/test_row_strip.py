@@ -60,7 +60,7 @@ class Strips(ModulePass):
     vector_bytes: int = 0
     static: int = 0
     by_planes: int = 0
-    """1 for strips that compute planes in turn wherever that is legal."""
+    """1 for strips that compute all rows of a plane before those of the next, wherever that is legal."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:

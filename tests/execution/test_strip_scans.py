@@ -139,9 +139,9 @@ def _listed(found) -> list[np.ndarray]:
 @pytest.mark.parametrize(
     ("lines", "cores", "l2_kib", "width"),
     [(1536, 2, 2048, 32), (1536, 16, 2048, 32), (2048, 16, 2048, 32), (1536, 2, 512, 32), (40, 1, 2048, 32)],
-    ids=["as many", "more of wide ones", "as many of 16", "beyond the cache", "one strip"],
+    ids=["2 cores", "16 cores", "wider", "small cache", "one strip"],
 )
-def test_strips_are_of_32_lines_where_no_thread_gets_more(lines, cores, l2_kib, width, monkeypatch):
+def test_strips_are_of_32_lines_on_any_cores_and_caches(lines, cores, l2_kib, width, monkeypatch):
     row = replace(cpus.cpu("emerald_rapids"), cores=cores, l2_bytes=l2_kib * 2**10)
     monkeypatch.setattr(cpus, "host_cpu", lambda: row)
     x, y, f = hl.Var("x"), hl.Var("y"), hl.Func("f")
