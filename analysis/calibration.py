@@ -56,7 +56,7 @@ class Calibration:
     of the picture, and guard each element."""
     full_issue_threads: float = 640.0
     """Threads resident on a multiprocessor from which instructions issue at full rate."""
-    full_issue_power: float = 0.462
+    full_issue_power: float = 0.1
     """Exponent with which the rate falls with fewer."""
     cache_over_dram: float = 1.5
     """Rate of the L2 cache over that of DRAM, read and written together (copies: 6.1 against 4.28 TB/s)."""

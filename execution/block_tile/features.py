@@ -22,6 +22,9 @@ ISSUE_OVERHEAD = 1.2
 """Instructions issued over instructions counted."""
 CPU_BORDER = 4.0
 """Extra time of a border tile on a CPU, over that of an interior one: its selects keep it from vectorising."""
+MANY_ROWS, MANY_ROWS_COST = 8, 1.12
+"""Points of a thread above each other from which its arithmetic takes so many times as long: threads are fewer, and
+each ends later."""
 BLOCK_TAIL = 2.0
 """Microseconds in which the last blocks of a kernel leave most of the machine idle."""
 FLATTERED = 1.25
@@ -48,6 +51,8 @@ class BlockFeatures(Features):
     """Instructions of a thread: straight-line code, on a GPU."""
     resident_blocks: float = USUAL_BLOCKS
     """Resident blocks per multiprocessor."""
+    thread_rows: int = 1
+    """Points of a thread above each other."""
     passes: float = 0.0
     """Passes of the warps of a tile through the banks of shared memory, for each lane."""
     steps: int = 1
@@ -65,6 +70,7 @@ class BlockFeatures(Features):
             flattered, memory_flattered = (FLATTERED, FLATTERED_MEMORY) if self.steps == 1 else (1.0, 1.0)
             memory = memory * (POINTWISE_MEMORY if self.one_by_one else 1.0) * slow * memory_flattered
             compute = compute * ISSUE_OVERHEAD * slow * flattered
+            compute *= MANY_ROWS_COST if self.thread_rows >= MANY_ROWS else 1.0
             limit = machine.calibration.code_limit
             compute *= 1.0 + machine.calibration.code_penalty * max(0.0, self.written_out / limit - 1.0)
         else:

@@ -22,7 +22,7 @@ from tilefuse.execution.read_again import from_memory
 from tilefuse.execution.warp_tile.attribute import EXCHANGE
 from tilefuse.execution.warp_tile.candidate import WarpCandidate
 from tilefuse.execution.warp_tile.counts import LONG_GROUP, Counts, count
-from tilefuse.execution.warp_tile.features import WarpFeatures, least_microseconds, saved_by_prefetch
+from tilefuse.execution.warp_tile.features import PARTITIONS, WarpFeatures, least_microseconds, saved_by_prefetch
 from tilefuse.execution.warp_tile.footprints import WORD_BYTES, Footprints, footprints, is_prefetchable, row_readers
 from tilefuse.execution.warp_tile.layout import (
     LANES,
@@ -53,8 +53,6 @@ QUICK_EXCHANGE_PITCHES, DEEP_EXCHANGE_PITCHES = (8, 6, 4), (16, 12, 8)
 DEEP_HALO = 8
 """Rows of a block, at its top and bottom, from which a halo is not small. Of less, stages are not warp-tiled plane by
 plane: block tiles are as fast there, and hold what planes have in common in caches."""
-PARTITIONS = 4
-"""Parts of a multiprocessor, which share its warps out among them, each with registers of its own."""
 MOST_ROOM = 1.5
 """Room for so many times the blocks of a multiprocessor is what a compiler may fill with registers."""
 REGISTER_LIMIT = 190

@@ -76,6 +76,19 @@ def test_few_blocks_take_longer():
     assert us(4, passes=65536.0) > us(4, passes=1024.0) == us(4)
 
 
+def test_many_rows_of_a_thread_take_longer_to_compute():
+    on = machine("h200")
+
+    def us(thread_rows, bytes=16384.0):
+        return BlockFeatures(
+            blocks=10000, bytes=bytes, instructions=65536.0, resident_threads=1024, thread_rows=thread_rows
+        ).analytical(on)
+
+    assert us(8) > us(4) == us(1)
+    # of what memory takes only the part that arithmetic does not hide behind
+    assert us(8, bytes=1e6) - us(4, bytes=1e6) < us(8) - us(4)
+
+
 def test_rounds_along_x_take_registers():
     held = LiveValues(stored=12.0, loaded=30.0)
     assert held.registers(3, 2, 2) > held.registers(3, 2)

@@ -5,7 +5,7 @@ import math
 import random
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -450,6 +450,18 @@ def test_tiles_of_a_thread_have_about_as_many_rows():
     [schedule] = [op.schedule for op in module.walk() if isinstance(op, GroupOp) and op.update is not None]
     blocks, repeat = -(-112 // schedule.rows), schedule.repeat
     assert -(-blocks // repeat) * repeat - blocks < -(-blocks // repeat)
+
+
+def test_tiles_of_few_cores_have_more_rows():
+    def rows(cores):
+        module = run_passes(hl.Pipeline(_product()).to_module(), standard_passes("emerald_rapids", extent=(1024, 1024)))
+        [group] = [op for op in module.walk() if isinstance(op, GroupOp) and op.update is not None]
+        facts = GroupFacts.of(group, extract(find_pipeline(module), (1024, 1024)), (1024, 1024))
+        on = replace(machine("emerald_rapids"), cores=cores)
+        [schedule] = [s for s, _ in cpu_schedules(facts, on) if s.pack and [*s.points] == [64, 6]]
+        return schedule.rows * schedule.repeat
+
+    assert rows(2) > 1.5 * rows(16)
 
 
 def _product():
