@@ -135,7 +135,8 @@ def test_the_time_to_the_first_picture_is_measured_by_phase(tmp_path):
     found = json.loads(output.read_text())["subjects"]["harris"]
     assert set(found["cpu"]) == {"import", "schedule", "lower", "print", "machine code", "all"}
     assert all(seconds > 0 for seconds in [*found["cpu"].values(), found["wall"], found["first call on the CPU"]])
-    assert (found["kernels"], found["runs"]["machine code"]) == (1, 1)
+    # compiled once more with a bound of registers
+    assert (found["kernels"], found["runs"]["machine code"]) == (1, 2)
 
 
 def test_small_calls_are_beside_the_time_of_their_arithmetic(tmp_path):
