@@ -273,7 +273,7 @@ def _candidate(
         found = BlockFeatures(
             blocks=blocks, bytes=bytes, instructions=instructions, passes=passes, resident_threads=resident,
             resident_blocks=max(resident, 1) / count if counts else USUAL_BLOCKS, one_by_one=piece == 1,
-            written_out=written_out, steps=of.steps, thread_rows=1 if of.update else math.prod(micro[1:2]),
+            written_out=written_out, steps=of.steps, thread_rows=math.prod(micro[1:2]) if of.update is None else 1,
         )  # fmt: skip
     else:
         at_border = of.at_border(box, tile)

@@ -91,7 +91,7 @@ class WarpFeatures(Features):
 
     def resident_threads(self, machine: Machine) -> float:
         """Resident threads of the kernel per multiprocessor, on average."""
-        busy = 1.0 - IDLE_PLACES * min(2.0, max(0.0, self.warps / PARTITIONS - 1.0))
+        busy = 1.0 - IDLE_PLACES * max(0.0, self.warps / PARTITIONS - 1.0)
         return busy * LANES * self.warps * min(self.resident_blocks, self.per_core(machine))
 
 

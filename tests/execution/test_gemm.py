@@ -452,12 +452,20 @@ def test_tiles_of_a_thread_have_about_as_many_rows():
     assert -(-blocks // repeat) * repeat - blocks < -(-blocks // repeat)
 
 
+def _untiled_update(output, target, extent):
+    """The only group of an update, as the search finds it, and its facts."""
+    before = itertools.takewhile(lambda p: not isinstance(p, Tile), standard_passes(target, extent=extent))
+    module = run_passes(hl.Pipeline(output).to_module(), list(before))
+    [group] = [op for op in module.walk() if isinstance(op, GroupOp) and op.update is not None]
+    return group, GroupFacts.of(group, extract(find_pipeline(module), extent), extent)
+
+
 def test_tiles_of_few_cores_have_more_rows():
+    target = "emerald_rapids"
+    _, facts = _untiled_update(_product(), target, (1024, 1024))
+
     def rows(cores):
-        module = run_passes(hl.Pipeline(_product()).to_module(), standard_passes("emerald_rapids", extent=(1024, 1024)))
-        [group] = [op for op in module.walk() if isinstance(op, GroupOp) and op.update is not None]
-        facts = GroupFacts.of(group, extract(find_pipeline(module), (1024, 1024)), (1024, 1024))
-        on = replace(machine("emerald_rapids"), cores=cores)
+        on = replace(machine(target), cores=cores)
         [schedule] = [s for s, _ in cpu_schedules(facts, on) if s.pack and [*s.points] == [64, 6]]
         return schedule.rows * schedule.repeat
 
@@ -578,10 +586,7 @@ def test_blocks_of_one_row_are_compared_along_y_alone():
     sums[c, x, y] = 0.0
     sums[c, x, y] += hl.exp(weights[c, x, r.x]) * image[r.x, y]
     target, extent = "x86_64_avx512", (64, 640, 640)
-    before = itertools.takewhile(lambda p: not isinstance(p, Tile), standard_passes(target, extent=extent))
-    module = run_passes(hl.Pipeline(sums).to_module(), list(before))
-    [group] = [op for op in module.walk() if isinstance(op, GroupOp) and op.update is not None]
-    facts = GroupFacts.of(group, extract(find_pipeline(module), extent), extent)
+    group, facts = _untiled_update(sums, target, extent)
     schedules = [schedule for schedule, _ in cpu_schedules(facts, machine(target))]
     assert any(schedule.rows_dim == 2 for schedule in schedules)
     for schedule in schedules:

@@ -193,9 +193,9 @@ def test_spills_without_end_are_kept(monkeypatch):
     assert set(kernels.cubin.spill_bytes.values()) == {64}
 
 
-def tiled(registers):
+def tiled(registers, extent=(1536, 2560)):
     """The schedule of a group whose best warp tile needs so many registers, noted in text that is parsed again."""
-    passes = standard_passes("h200")
+    passes = standard_passes("h200", extent=extent)
     cut = next(i for i, p in enumerate(passes) if isinstance(p, Tile))
     module = run_passes(pipeline(), passes[:cut])
     (noted,) = groups_of(find_pipeline(run_passes(module, [passes[cut]])))
@@ -212,12 +212,13 @@ def test_needs_stand_in_the_ir():
 
 
 def test_a_tile_whose_registers_are_known_is_left_for_one_that_is_clearly_cheaper(monkeypatch):
-    best, kept, left = tiled(1), tiled(64), tiled(72)
+    large = (8192, 8192)
+    best, kept, left = (tiled(registers, large) for registers in (1, 80, 96))
     assert kept.tile_sizes == best.tile_sizes
     assert kept.resident_blocks < best.resident_blocks
     assert left.tile_sizes != best.tile_sizes
-    monkeypatch.setattr(tile, "KNOWN", 5 * tile.KNOWN)
-    assert tiled(72).tile_sizes == best.tile_sizes
+    monkeypatch.setattr(tile, "KNOWN", 0.0)
+    assert tiled(80, large).tile_sizes == left.tile_sizes
 
 
 def test_malformed_needs_are_reported():
