@@ -182,6 +182,17 @@ def blas(arrays: Sequence[np.ndarray], out: np.ndarray) -> Callable[[], Any]:
     return lambda: np.matmul(b, a, out=out)  # x is the last axis
 
 
+def named(name: str) -> Any:
+    """Return an example by name, or the random algorithm `random_<seed>`."""
+    from _all import EXAMPLES
+
+    if name in EXAMPLES:
+        return EXAMPLES[name]
+    from random_algorithms import random_example
+
+    return random_example(int(name.removeprefix("random_")))
+
+
 def schedules_of(name: str, against: Sequence[str]) -> list[str]:
     """Return the rivals of an example."""
     has = {BLAS: name == "mat_mul", EXPERT: name in SCHEDULES}
@@ -198,9 +209,8 @@ def _output_box(example: Any, arrays: Sequence[np.ndarray], box: Mapping[str, An
 def write(name: str, size: tuple[int, int], against: Sequence[str], folder: Path) -> dict[str, Any]:
     """Compile the rivals of an example to libraries."""
     import halide
-    from _all import EXAMPLES
 
-    example = EXAMPLES[name]
+    example = named(name)
     arrays = [planar(a) for a in example.inputs(photograph(*size, 0))]
     box = example.box((size[1], size[0]))
     mins, shape = _output_box(example, arrays, box)
@@ -217,9 +227,7 @@ def one(
     name: str, size: tuple[int, int], seconds: float, against: Sequence[str], written: Path | None
 ) -> dict[str, Any]:
     """Compile and time an example; its rivals may lie in the folder `written`."""
-    from _all import EXAMPLES
-
-    example = EXAMPLES[name]
+    example = named(name)
     arrays = [planar(a) for a in example.inputs(photograph(*size, 0))]
     box = example.box((size[1], size[0]))
     mins, shape = _output_box(example, arrays, box)
@@ -304,10 +312,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=4.0, help="of each example")
     parser.add_argument("--jobs", type=int, default=1, help="processes that compile side by side")
     parser.add_argument("--only", nargs="*", choices=list(EXAMPLES), help="examples by name")
+    parser.add_argument("--random", type=int, nargs=2, metavar=("FIRST", "COUNT"), help="random algorithms by seed")
     parser.add_argument("--against", nargs="*", choices=HOWS[1:], default=HOWS[1:], help="schedules of Halide's")
     parser.add_argument("--write", type=Path, help="a folder: write Halide's libraries there, and time nothing")
     parser.add_argument("--written", type=Path, help="a folder that --write has filled: take Halide's from there")
-    parser.add_argument("--one", choices=list(EXAMPLES), help=argparse.SUPPRESS)
+    parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help="a JSON file")
     given = parser.parse_args()
     if given.one:
@@ -322,6 +331,8 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     print(f"{'ms':26}{' '.join(f'{h[:9]:>9}' for h in HOWS)}{'ratio':>7}")
     names = given.only or list(EXAMPLES)
+    if given.random:
+        names = [f"random_{given.random[0] + i}" for i in range(given.random[1])]
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(given.jobs) as pool:
         os.environ["CPU_APPS_TURN"], folder = name, Path(name)
         with (folder / "turn").open("w") as file:

@@ -29,6 +29,7 @@ from tilefuse.passes.inline_columns import InlineColumns
 from tilefuse.passes.inline_stages import InlineStages
 from tilefuse.passes.inline_windows import InlineWindows
 from tilefuse.passes.merge_sums import MergeSums
+from tilefuse.passes.narrow_integers import NarrowIntegers
 from tilefuse.passes.pad_edges import PadEdges
 from tilefuse.passes.plain_extrema import PlainExtrema
 from tilefuse.passes.promote_memory import PromoteMemory
@@ -121,6 +122,7 @@ def standard_passes(
         CopyUpdated(),
         *([PlainExtrema()] if is_cpu(target) else []),  # GPUs have the instruction
         InlineStages(target=target, extent=size),
+        *([NarrowIntegers()] if is_cpu(target) else []),  # on GPUs that is not measured yet
         DropZeroTerms(fma=machine(target).is_gpu),  # of CPUs some have no such instruction
         *([ConvertOnce()] if is_cpu(target) else []),
         GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]

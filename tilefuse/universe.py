@@ -78,6 +78,7 @@ UNIVERSE = Universe(
         "mask-selects": _pass("mask_selects", "MaskSelects"),
         "merge-sums": _pass("merge_sums", "MergeSums"),
         "merge-versions": _pass("merge_versions", "MergeVersions"),
+        "narrow-integers": _pass("narrow_integers", "NarrowIntegers"),
         "pad-edges": _pass("pad_edges", "PadEdges"),
         "plain-extrema": _pass("plain_extrema", "PlainExtrema"),
         "plain-conversions": _pass("plain_conversions", "PlainConversions"),

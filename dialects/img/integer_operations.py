@@ -139,7 +139,9 @@ INTEGER_OPERATIONS = (
     IntegerOperation(arith.AndIOp, U, np.bitwise_and, "&", name="and", span=ranges.span_of_and),
     IntegerOperation(arith.OrIOp, U, np.bitwise_or, "|", name="or"),
     IntegerOperation(arith.XOrIOp, U, np.bitwise_xor, "^", name="xor"),
-    IntegerOperation(arith.ShLIOp, U, meanings.shift_left, "<<", takes_width=True, name="shl"),
+    IntegerOperation(
+        arith.ShLIOp, U, meanings.shift_left, "<<", takes_width=True, name="shl", span=ranges.span_of_left_shift
+    ),
     IntegerOperation(
         arith.ShRUIOp,
         U,
@@ -158,7 +160,9 @@ INTEGER_OPERATIONS = (
         name="shr",
         span=ranges.span_of_right_shift,
     ),
-    IntegerOperation(math.AbsIOp, S, np.abs, "abs", 1, _ABS, interval=_interval_of_abs, name="abs"),
+    IntegerOperation(
+        math.AbsIOp, S, np.abs, "abs", 1, _ABS, interval=_interval_of_abs, name="abs", span=ranges.span_of_abs
+    ),
     _count(math.CtPopOp, meanings.ones, 4, "popcount"),
     _count(math.CountLeadingZerosOp, meanings.leading_zeros, 4, "count_leading_zeros"),
     _count(math.CountTrailingZerosOp, meanings.trailing_zeros, 5, "count_trailing_zeros"),

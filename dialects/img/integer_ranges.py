@@ -47,6 +47,21 @@ def span_of_product(width: Width, a: SizeRange, b: SizeRange) -> SizeRange:
     return (least(*ends), greatest(*ends))
 
 
+def span_of_left_shift(width: Width, a: SizeRange, b: SizeRange) -> SizeRange | None:
+    """Return the range of a left shift by a constant."""
+    by = _constant(b, 0)
+    return None if by is None or by >= 64 else span_of_product(width, a, (1 << by,) * 2)
+
+
+def span_of_abs(width: Width, a: SizeRange) -> SizeRange | None:
+    """Return the range of an absolute value; None where the least number of the type wraps around to itself."""
+    if provably_le(0, a[0]):
+        return a
+    if width is None or not provably_le(1 - (1 << (width - 1)), a[0]):
+        return None
+    return (0 - a[1] if provably_le(a[1], 0) else 0, greatest(0 - a[0], a[1]))
+
+
 # --- minima, maxima, bits
 
 
