@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness
+from xdsl.dialects.builtin import AnyFloat, IntegerType, ModuleOp, Signedness
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -88,9 +88,11 @@ def _narrow(body: Block, spans: dict[SSAValue, Any]) -> None:
             spans.setdefault(value, spans[op.results[0]])
             value.name_hint = value.name_hint or op.results[0].name_hint
             op.results[0].replace_all_uses_with(value)
-    for op in list(body.ops):
-        if isinstance(op, arith.TruncIOp) and _is_wide(op.input) and not _is_copy(op.input):
-            _narrow_root(op, spans)
+    roots = [op for op in body.ops if isinstance(op, arith.TruncIOp) and _is_wide(op.input) and not _is_copy(op.input)]
+    found = {root: forms for root in roots if (forms := _forms(root, spans)) is not None}
+    if found and not _computes_wide(body, found):
+        for root, forms in found.items():
+            _narrow_root(root, forms)
     _erase_unused(body)
 
 
@@ -153,6 +155,24 @@ def _is_copy(value: SSAValue) -> bool:
     return isinstance(value.owner, Block | ReadOp | arith.ConstantOp | arith.ExtUIOp | arith.ExtSIOp)
 
 
+def _computes_wide(body: Block, found: Mapping[arith.TruncIOp, NarrowForms]) -> bool:
+    """Whether something else is computed in more bits: vectors of one loop that differ in length are slow."""
+    end = body.last_op
+    assert end is not None
+    stack, seen, most = list(end.operands), set[Operation](), max(forms.bits for forms in found.values())
+    while stack:
+        value = stack.pop()
+        op = value.owner
+        if isinstance(op, Block) or op in seen or op in found:
+            continue
+        seen.add(op)
+        wide = width(value) > most if isinstance(value.type, IntegerType) else isinstance(value.type, AnyFloat)
+        if wide and not _is_copy(value):
+            return True
+        stack += op.operands
+    return False
+
+
 def _erase_unused(body: Block) -> None:
     for op in reversed(list(body.ops)):
         pure = is_side_effect_free(op) or isinstance(op, arith.ExtSIOp)  # which xDSL does not know to be pure
@@ -213,16 +233,21 @@ def _uncut(
     return arith.TruncIOp(cut.input, cast(IntegerType, made)) if width(cut.input) > width(op.results[0]) else None
 
 
-def _narrow_root(root: arith.TruncIOp, spans: Mapping[SSAValue, tuple[int, int]]) -> None:
-    """Compute the operand of a truncation in as few bits as possible."""
+def _forms(root: arith.TruncIOp, spans: Mapping[SSAValue, tuple[int, int]]) -> NarrowForms | None:
+    """Return the narrowest forms of the operand of a truncation; None if it has none."""
     for bits in (n for n in NARROW_WIDTHS if width(root.result) <= n < width(root.input)):
         forms = NarrowForms(IntegerType(bits), spans)
         if forms.has(root.input):
-            value = forms.emit(root.input)
-            if value.type != root.result.type:
-                made = arith.TruncIOp(value, root.result.type)
-                insert_after(made, root)
-                value = made.result
-            value.name_hint = value.name_hint or root.result.name_hint
-            root.result.replace_all_uses_with(value)
-            return
+            return forms
+    return None
+
+
+def _narrow_root(root: arith.TruncIOp, forms: NarrowForms) -> None:
+    """Replace a truncation by that of the narrow form."""
+    value = forms.emit(root.input)
+    if value.type != root.result.type:
+        made = arith.TruncIOp(value, root.result.type)
+        insert_after(made, root)
+        value = made.result
+    value.name_hint = value.name_hint or root.result.name_hint
+    root.result.replace_all_uses_with(value)
