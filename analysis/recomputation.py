@@ -129,6 +129,11 @@ def _follows_data(index: SSAValue) -> bool:
     return any(isinstance(op, ReadOp) for op in operations_behind([index], body))
 
 
+def _looks_up(stage: StageOp) -> bool:
+    """Whether a stage reads at places that data decide."""
+    return any(_follows_data(index) for read in reads(stage) for index in read.indices)
+
+
 class Recomputation:
     """Cost of recomputing the stages of a pipeline on a machine, for pictures of `extent`.
 
@@ -159,6 +164,8 @@ class Recomputation:
         self._reads = reads
         self._own = {s: _own_cost(s) for s in stages}
         self._cheap = {s for s, (cost, count) in self._own.items() if cost <= cheap and count <= reads}
+        if not machine.is_gpu:  # whose vectors look up one lane after the other
+            self._cheap = {stage for stage in self._cheap if not _looks_up(stage)}
         self._sites = {s: read_sites(s) for s in stages if may_be_inlined(s)}
         self._is_inlined_now: dict[StageOp, bool] = {}
         """Whether each stage is inlined where it is read, as the pipeline is given."""
