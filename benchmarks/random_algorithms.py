@@ -3,7 +3,8 @@
 A stage is a filter of one or two functions before it: sums of neighbours with weights (separable or not), gradients
 and their magnitude, extrema and medians of windows, curves, lookups, thresholds, products, ratios and blends, local
 means over an `RDom`, and pyramids (a function at half the size, enlarged again). Pictures have one plane or three, of
-floats, bytes or 16-bit numbers; integers are filtered as integers or as floats. The same seed gives the same algorithm.
+floats, bytes or 16-bit numbers; integers are filtered as integers or as floats. The same seed gives the same algorithm;
+seeds from 1000 on draw updates, too: recursive filters, running sums, histograms, and pictures read at warped places.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ import tilefuse
 DTYPES = {"f32": np.float32, "u8": np.uint8, "u16": np.uint16}
 STAGES = (3, 10)
 """Fewest and most stages."""
+FIRST_WITH_UPDATES = 1000
+"""The first seed of algorithms with updates."""
 KERNELS = ((1, 2, 1), (1, 1, 1), (1, 4, 6, 4, 1), (1, 1, 1, 1, 1), (1, 6, 15, 20, 15, 6, 1), (1,) * 9)
 """Weights of neighbours along a dimension."""
 
@@ -48,6 +51,8 @@ class Algorithm:
 
     def __init__(self, seed: int, dtype: str, planes: int, hl: Any):
         self.rng, self.hl, self.dtype, self.planes = Random(seed), hl, dtype, planes
+        self.has_updates = seed >= FIRST_WITH_UPDATES
+        self.sizes: tuple[Any, Any] = ()  # type: ignore[assignment]
         self.x, self.y, self.c = hl.Var("x"), hl.Var("y"), hl.Var("c")
         self.values: list[Value] = []
         self.names = 0
@@ -280,6 +285,76 @@ class Algorithm:
             v = self.define(f"double_{level}", source.planes, source.whole, double)
         return v
 
+    def level(self, v: Value, x: Any, y: Any, plane: Sequence[Any]) -> Any:
+        """Return a function's value as a float, for the most part in [0, 1]."""
+        hl, value = self.hl, self.at(v, x, y, plane)
+        return hl.f32(value) * hl.f32(1 / self.largest) if v.whole else value
+
+    def recursive(self, v: Value) -> Value:
+        """Filter recursively down all columns, and up again, or along all rows and back."""
+        hl, dim, keep = self.hl, self.rng.choice((0, 1)), self.rng.uniform(0.3, 0.9)
+        size = self.sizes[dim]
+        found = self.define("recursive", v.planes, False, lambda x, y, p: self.level(v, x, y, p))
+        f, plane, r = found.func, [self.c] if v.planes else [], hl.RDom([(1, size - 1)])
+        for place, before in ((r.x, r.x - 1), (size - 1 - r.x, size - r.x)):
+            at, last = ((place, self.y), (before, self.y)) if dim == 0 else ((self.x, place), (self.x, before))
+            f[(*at, *plane)] = f[(*last, *plane)] * hl.f32(keep) + f[(*at, *plane)] * hl.f32(1 - keep)
+        return found
+
+    def running_mean(self, v: Value) -> Value:
+        """Return the mean of a window along one dimension, by differences of running sums."""
+        hl, dim, radius = self.hl, self.rng.choice((0, 1)), self.rng.choice((2, 5, 9))
+        size = self.sizes[dim]
+        sums = self.define("sums", v.planes, False, lambda x, y, p: self.level(v, x, y, p))
+        f, plane, r = sums.func, [self.c] if v.planes else [], hl.RDom([(1, size - 1)])
+        at, last = ((r.x, self.y), (r.x - 1, self.y)) if dim == 0 else ((self.x, r.x), (self.x, r.x - 1))
+        f[(*at, *plane)] = f[(*last, *plane)] + f[(*at, *plane)]
+
+        def body(x: Any, y: Any, p: list[Any]) -> Any:
+            here = x if dim == 0 else y
+            ends = [hl.clamp(here + i, 0, size - 1) for i in (radius, -radius)]
+            high, low = (f[(e, y, *p) if dim == 0 else (x, e, *p)] for e in ends)
+            return (high - low) * hl.f32(1 / (2 * radius))
+
+        return self.define("running_mean", v.planes, False, body)
+
+    def equalised(self, v: Value) -> Value:
+        """Return pixels by their rank: a histogram of all, its running sum, and a lookup."""
+        hl, plane = self.hl, [self.c] if v.planes else []
+        bins = self.define(
+            "bins", v.planes, False, lambda x, y, p: hl.i32(hl.clamp(self.level(v, x, y, p), 0.0, 1.0) * hl.f32(255))
+        ).func
+        r, i = hl.RDom([(0, self.sizes[0]), (0, self.sizes[1])]), hl.RDom([(1, 255)])
+        counts, ranks = self.func("counts"), self.func("ranks")
+        counts[(self.x, *plane)] = hl.i32(0)
+        counts[(hl.clamp(bins[(r.x, r.y, *plane)], 0, 255), *plane)] += 1
+        ranks[(self.x, *plane)] = counts[(self.x, *plane)]
+        ranks[(i.x, *plane)] += ranks[(i.x - 1, *plane)]
+        scale = hl.f32(1) / hl.f32(self.sizes[0] * self.sizes[1])
+
+        def body(x: Any, y: Any, p: list[Any]) -> Any:
+            return hl.f32(ranks[(hl.clamp(bins[(x, y, *p)], 0, 255), *p)]) * scale
+
+        return self.define("equalised", v.planes, False, body)
+
+    def warped(self, v: Value) -> Value:
+        """Return the picture turned by a small angle, by bilinear interpolation."""
+        hl, slope = self.hl, self.rng.uniform(0.01, 0.2)
+        stored = self.define("stored", v.planes, False, lambda x, y, p: self.level(v, x, y, p)).func
+
+        def body(x: Any, y: Any, p: list[Any]) -> Any:
+            at = [hl.f32(x) + hl.f32(y) * hl.f32(slope), hl.f32(y) - hl.f32(x) * hl.f32(slope)]
+            first = [hl.i32(hl.floor(a)) for a in at]
+            tx, ty = (a - hl.f32(i) for a, i in zip(at, first, strict=True))
+
+            def sample(i: int, j: int) -> Any:
+                places = [hl.clamp(n + k, 0, size - 1) for n, k, size in zip(first, (i, j), self.sizes, strict=True)]
+                return stored[(*places, *p)]
+
+            return hl.lerp(hl.lerp(sample(0, 0), sample(1, 0), tx), hl.lerp(sample(0, 1), sample(1, 1), tx), ty)
+
+        return self.define("warped", v.planes, False, body)
+
     def gray(self, v: Value) -> Value:
         """Return the brightness of three planes."""
         if v.planes != 3:
@@ -318,7 +393,7 @@ class Algorithm:
 
     def build(self, image: Any) -> Any:
         """Draw all stages, and return the output."""
-        hl, rng = self.hl, self.rng
+        hl, rng, self.sizes = self.hl, self.rng, (image.dim(0).extent(), image.dim(1).extent())
         edged = hl.BoundaryConditions.repeat_edge(image)
         whole = self.dtype != "f32" and rng.random() < 0.7
         first = Value(edged, self.planes, self.dtype != "f32")
@@ -330,6 +405,8 @@ class Algorithm:
             self.separable, self.convolved, self.edges, self.extremum, self.median, self.curve, self.combined,
             self.combined, self.local_mean, self.pyramid, self.gray,
         ]  # fmt: skip
+        if self.has_updates:
+            kinds += 2 * [self.recursive, self.running_mean, self.equalised, self.warped]
         for _ in range(rng.randint(*STAGES)):
             self.values.append(rng.choice(kinds)(self.picked()))
         return self.output()

@@ -22,12 +22,13 @@ _WRAPPING = (arith.AddiOp, arith.SubiOp, arith.AndIOp, arith.OrIOp, arith.XOrIOp
 """Operations whose lowest bits depend on no others of their operands."""
 _WRAPPING_16 = (arith.MuliOp,)
 """Operations like them that vectors have for 16 bits, not for 8."""
-_FORMS: dict[type[Operation], tuple[type[Operation], type[Operation]]] = {
-    op: pair
-    for pair in ((arith.MinSIOp, arith.MinUIOp), (arith.MaxSIOp, arith.MaxUIOp), (arith.ShRSIOp, arith.ShRUIOp))
-    for op in pair
+_UNSIGNED: dict[type[Operation], type[Operation]] = {
+    arith.MinSIOp: arith.MinUIOp,
+    arith.MaxSIOp: arith.MaxUIOp,
+    arith.ShRSIOp: arith.ShRUIOp,
 }
-"""The signed and the unsigned form of operations that read their operands as either."""
+"""Unsigned forms of operations that read their operands as signed. Numbers that are extended with their signs have the
+order of narrow ones, also as unsigned numbers."""
 _EXTREMA = (arith.MinSIOp, arith.MinUIOp, arith.MaxSIOp, arith.MaxUIOp)
 _PREDICATES = {"slt": "ult", "sle": "ule", "sgt": "ugt", "sge": "uge"}
 _NAMES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
@@ -75,7 +76,7 @@ class NarrowForms:
             case arith.CmpiOp():
                 if not isinstance(op.lhs.type, IntegerType) or op.lhs.type == i1:
                     return False
-                return self._reading(op.lhs, op.rhs) is not None and self._operands(op) and self._compares(op)
+                return self._reading(op.lhs, op.rhs) is not None and self._operands(op)
             case arith.SelectOp():
                 return width(value) > 1 and self._operands(op)
         if value.type == i1:
@@ -83,7 +84,7 @@ class NarrowForms:
         if isinstance(op, _WRAPPING) or (self.bits >= 16 and isinstance(op, _WRAPPING_16)):
             return self._operands(op)
         if isinstance(op, _EXTREMA):
-            return self._reading(*op.operands) is not None and self._sign_agrees(op) and self._operands(op)
+            return self._reading(*op.operands) is not None and self._operands(op)
         if isinstance(op, math.AbsIOp):
             low, high = self.spans[op.operands[0]]
             return low > -(1 << (self.bits - 1)) and high < 1 << (self.bits - 1) and self._operands(op)
@@ -111,14 +112,6 @@ class NarrowForms:
         if low >= 0 and high < 1 << self.bits:
             return "unsigned"
         return "signed" if low >= -(1 << (self.bits - 1)) and high < 1 << (self.bits - 1) else None
-
-    def _sign_agrees(self, op: Operation) -> bool:
-        """Whether an extremum is signed, or its operands are not negative."""
-        return type(op) in (arith.MinSIOp, arith.MaxSIOp) or self._reading(*op.operands) == "unsigned"
-
-    def _compares(self, op: arith.CmpiOp) -> bool:
-        name = _NAMES[op.predicate.value.data]
-        return not name.startswith("u") or self._reading(op.lhs, op.rhs) == "unsigned"
 
     def emit(self, value: SSAValue) -> SSAValue:
         """Emit the narrow form of a value, beside the operation that computes it."""
@@ -162,9 +155,9 @@ class NarrowForms:
             case math.AbsIOp():
                 return math.AbsIOp(operands[0])
         form: Any = type(op)
-        if form in _FORMS:
+        if form in _UNSIGNED:
             read = op.operands if isinstance(op, _EXTREMA) else op.operands[:1]
-            form = _FORMS[form][self._reading(*read) == "unsigned"]
+            form = _UNSIGNED[form] if self._reading(*read) == "unsigned" else form
         return cast(Operation, form(*operands))
 
 

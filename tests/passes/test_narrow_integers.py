@@ -15,7 +15,8 @@ from tilefuse.passes.pipeline import new_context
 
 PIXELS = {"ui8": np.uint8, "si8": np.int8, "ui16": np.uint16, "si16": np.int16}
 WRAPPING = ("addi", "subi", "muli", "andi", "ori", "xori")
-OTHERS = ("minsi", "maxsi", "minui", "maxui", "clamp", "shift", "divided", "abs", "chosen")
+OTHERS = ("minsi", "maxsi", "minui", "maxui", "clamp", "shift", "divided", "abs", "chosen", "cut")
+ENDS = (0, 1, 2, 3, 5, 7, 16, 100, 127, 128, 129, 255, 256, 257, 32767, 32768, 32769, 65535, 65536)
 PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 
 
@@ -48,19 +49,25 @@ class Body:
     def step(self) -> None:
         """Append an operation on values before it."""
         rng, kind = self.rng, self.rng.choice(self.rng.choice((WRAPPING, OTHERS)))
-        a, b = (rng.choice(self.names[-4:]) for _ in range(2))
+        a, b = self.names[-1] if rng.random() < 0.7 else rng.choice(self.names), rng.choice(self.names)
         if rng.random() < 0.4:
-            b = self.constant(rng.choice((0, 1, 2, 3, 5, 7, 16, 100, 127, 128, 255, 256, 32767, 65535, -1, -128)))
+            b = self.constant(rng.choice((1, 1, -1)) * rng.choice(ENDS))
         if kind == "clamp":
-            low, high = sorted(rng.choice((-32768, -128, 0, 1, 100, 127, 255, 32767, 65535)) for _ in range(2))
+            low, high = sorted(rng.choice((1, 1, -1)) * rng.choice(ENDS) for _ in range(2))
             low_end = self.op(f"arith.maxsi {a}, {self.constant(low)}")
             found = self.op(f"arith.minsi {low_end}, {self.constant(high)}")
         elif kind == "shift":
             verb = rng.choice(("shli", "shrsi", "shrui"))
             found = self.op(f"arith.{verb} {a}, {self.constant(rng.choice((0, 1, 2, 4, 7, 8, 15)))}")
         elif kind == "divided":
-            verb = rng.choice(("arith.floordivsi", "arith.divsi", "arith.remsi", "img.div", "img.mod", "img.div signed"))
+            verb = rng.choice(
+                ("arith.floordivsi", "arith.divsi", "arith.remsi", "img.div", "img.mod", "img.div signed")
+            )
             found = self.op(f"{verb} {a}, {self.constant(rng.choice((1, 2, 3, 9, 16, 51, 200, 255, 256, 4000)))}")
+        elif kind == "cut":
+            narrow = rng.choice(("i8", "i16"))
+            cut = self.op(f"arith.trunci {a}", f"{self.type} to {narrow}")
+            found = self.op(f"arith.{rng.choice(('extsi', 'extui'))} {cut}", f"{narrow} to {self.type}")
         elif kind == "abs":
             found = self.op(f"math.absi {a}")
         elif kind == "chosen":
