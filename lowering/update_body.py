@@ -224,9 +224,16 @@ class PointRow:
 class UpdateBody:
     """The body of an update at given coordinates; emits the computation of the terms."""
 
-    def __init__(self, function: UpdateFunction, where: Mapping[SSAValue, Num], row: PointRow = PointRow(None)):
+    def __init__(
+        self,
+        function: UpdateFunction,
+        where: Mapping[SSAValue, Num],
+        row: PointRow = PointRow(None),
+        free: Mapping[ReadOp, Collection[int]] | None = None,
+    ):
+        """Prepare the body at `where`; `free`: reads, with the dimensions in which no boundary moves them."""
         self.function, self.e, self.op = function, function.e, function.op
-        self.row = row
+        self.row, self.free = row, free or {}
         self._where = [
             {c: self._along(n, i) if c is row.along else n for c, n in where.items()} for i in range(row.count)
         ]
@@ -322,7 +329,7 @@ class UpdateBody:
         if op.source in self.op.currents:
             return self.e.load(*self.function.place(self.op.currents.index(op.source), where))  # type: ignore[arg-type]
         # every point of the domain is one that the call has needed
-        return read_global(self.e, self.function.tile, op.source, where, None, needed=True)
+        return read_global(self.e, self.function.tile, op.source, where, None, self.free.get(op, ()), needed=True)
 
     def _load(self, op: ReadOp) -> list[SSAValue]:
         """Load a read at all points, by vectors where they are contiguous."""

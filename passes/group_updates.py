@@ -37,7 +37,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from tilefuse.analysis.access import reads
+from tilefuse.analysis.access import StageRead, accesses
+from tilefuse.analysis.index import GeneralIndex, Index
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import check_target, machine
 from tilefuse.analysis.updates import UpdateFacts
@@ -46,6 +47,9 @@ from tilefuse.dialects.img.ops import Definition, GroupOp, PipelineOp, StageOp, 
 from tilefuse.dialects.img.ops.group import permutation_of
 from tilefuse.dialects.options import check_numbers
 from tilefuse.execution.registry import models
+
+GATHER = 16.0
+"""Instructions of a CPU's read by places, for each vector, of points that are not adjacent: a lane after the other."""
 
 
 @dataclass(frozen=True)
@@ -142,8 +146,21 @@ class GroupUpdates(ModulePass):
         return None not in extents and math.prod(n for n in extents if n is not None) <= self.max_steps
 
     def _is_short(self, stage: StageOp) -> bool:
-        cost = sum(instruction_cost(op) for op in stage.body.block.ops) + sum(1 for _ in reads(stage))
+        gathered = 1.0 if machine(self.target).is_gpu else GATHER
+        cost = sum(instruction_cost(op) for op in stage.body.block.ops)
+        cost += sum(gathered if _is_gathered(read) else 1.0 for read in accesses(stage))
         return stage.place is None and cost <= self.max_instructions and not prints(stage)
+
+
+def _is_gathered(read: StageRead) -> bool:
+    """Whether adjacent points of a stage read points of a function that are not adjacent, or may lie past its edges.
+
+    Kernels of updates have no version for points whose reads lie inside of all edges.
+    """
+    x = read.indices[0] if read.indices else Index(None)
+    straight = isinstance(x, Index) and (x.var is None or x.ratio == 1)
+    follows_data = any(isinstance(i, GeneralIndex) and i.data_dependent for i in read.indices)
+    return not straight or follows_data or any(0 in b.dims.get_values() for b in read.boundaries)
 
 
 def _alone(function: SSAValue) -> StageOp | None:

@@ -15,8 +15,8 @@ from tilefuse.analysis.access import behind_boundaries
 from tilefuse.dialects.img.ops import ReadOp, WriteOp
 from tilefuse.execution.gemm.attribute import GemmSchedule
 from tilefuse.execution.gemm.function import GemmFunction
-from tilefuse.execution.gemm.inside import FreeReads
 from tilefuse.execution.gemm.vector_values import VectorValues
+from tilefuse.execution.inside import FreeReads
 from tilefuse.lowering.emit import Num
 from tilefuse.lowering.reads import all_of, locate, read_global
 

@@ -32,8 +32,8 @@ from tilefuse.dialects.img.types import FuncType, element_bytes, storage_type
 from tilefuse.execution.gemm.attribute import GemmSchedule
 from tilefuse.execution.gemm.block_step import NO_COPIES, NO_READS, Copies, Step
 from tilefuse.execution.gemm.function import GemmFunction
-from tilefuse.execution.gemm.inside import EndPlaces, FreeReads, bounded_reads, reads_inside
 from tilefuse.execution.gemm.vector_values import VectorValues, taken, vector_values
+from tilefuse.execution.inside import EndPlaces, FreeReads, bounded_reads, reads_inside
 from tilefuse.lowering.emit import PRIVATE, SHARED, Num
 from tilefuse.lowering.shared_body import SharedBody
 from tilefuse.lowering.symbols import identifier
@@ -78,7 +78,7 @@ def emit_register_blocks(gemm: GemmFunction, otherwise: Callable[[], None]) -> N
 
     def blocks(width: int, rows: int) -> None:
         if values.at_edges:
-            inside = reads_inside(gemm, values.at_edges, _spans(gemm, width, rows))
+            inside = reads_inside(gemm.e, gemm.tile, values.at_edges, _spans(gemm, width, rows))
             assert inside is not None
             e.choose(inside, lambda: parts(width, rows), otherwise)
         else:
@@ -315,7 +315,7 @@ class RegisterBlocks:
             before = {op for v in copies.of_steps for op in taken(v)}
             reads = bounded_reads((op for v in copies.of_rows for op in taken(v) if op not in before), known)
             emit = partial(self._copy_vectors, copies, start, rows, at, inner)
-            inside = reads_inside(self.gemm, reads, known)
+            inside = reads_inside(self.e, self.gemm.tile, reads, known)
             if inside is None:
                 emit()
             else:

@@ -15,7 +15,7 @@ from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.dialects.img.elements import FLOATS
 from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
-from tilefuse.execution.gemm.inside import follows
+from tilefuse.execution.inside import follows
 
 LEAST_OF_COLUMNS = 6
 """Reads and operations on numbers of a value from which on it is computed ahead for all steps, not in each of them."""

@@ -1,4 +1,4 @@
-"""Test whether points of a block read only inside all boundaries, for a version without border handling.
+"""Test whether points of an update read only inside all boundaries, for a version without border handling.
 
 Few points of a picture lie at its edges, but each would choose between what it reads and what stands outside, and move
 its indices.
@@ -13,9 +13,8 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstan
 
 from tilefuse.analysis.access import behind_boundaries
 from tilefuse.dialects.img.ops import ReadOp
-from tilefuse.execution.gemm.function import GemmFunction
 from tilefuse.lowering.emit import Emitter, Num
-from tilefuse.lowering.reads import boundary_span
+from tilefuse.lowering.reads import TileContext, boundary_span
 
 EndPlaces = tuple[Num, Num]
 """The first and the last of the places of a coordinate."""
@@ -29,18 +28,19 @@ def bounded_reads(ops: Iterable[Operation], known: Collection[SSAValue]) -> Free
     return {op: range(len(op.map.data.results)) for op in reads if all(follows(op, d, known) for d in _bounded(op))}
 
 
-def reads_inside(gemm: GemmFunction, reads: FreeReads, known: Mapping[SSAValue, EndPlaces]) -> SSAValue | None:
+def reads_inside(
+    e: Emitter, tile: TileContext, reads: FreeReads, known: Mapping[SSAValue, EndPlaces]
+) -> SSAValue | None:
     """Emit whether reads lie inside their boundaries' boxes in the given dimensions; None if there are no reads.
 
     Of places that lie constants apart the first and the last say it for all.
     """
-    e = gemm.e
     lows: dict[object, tuple[int, Num]] = {}
     highs: dict[object, tuple[int, Num, Num]] = {}
     for op, dimensions in reads.items():
         for boundary in behind_boundaries(op.source)[1]:
             for position, d in ((n, d) for n, d in enumerate(boundary.dimensions) if d in dimensions):
-                first, extent = boundary_span(e, gemm.tile, boundary, position)
+                first, extent = boundary_span(e, tile, boundary, position)
                 low, high = (
                     e.sub(n, first) for n in _span(e, op.map.data.results[d], [known.get(v) for v in op.indices])
                 )
