@@ -130,7 +130,7 @@ def _follows_data(index: SSAValue) -> bool:
 
 
 def _looks_up(stage: StageOp) -> bool:
-    """Whether a stage reads at places that data decide."""
+    """Whether a stage has data-dependent reads."""
     return any(_follows_data(index) for read in reads(stage) for index in read.indices)
 
 

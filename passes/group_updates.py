@@ -21,7 +21,8 @@ an array of a thread). On CPUs updates along the same lines, such as those of a 
 are one group: a kernel takes a strip of lines through all of them, together with prologue and epilogue.
 
 Stages that already share a group with others stay there. Stages of more than a few instructions have their own kernel,
-since they would be computed inline for every point of a thread. On GPUs so have stages next to reductions over many
+since they would be computed inline for every point of a thread; on CPUs so have stages with several gathers, such as
+reads past the edges, without which other kernels compute most columns. On GPUs so have stages next to reductions over many
 terms, or an unknown number of them, whose time exceeds the saving by far. The kernel overwrites the old functions:
 `copy-updated` has copied them if other operations read them.
 """
@@ -48,8 +49,8 @@ from tilefuse.dialects.img.ops.group import permutation_of
 from tilefuse.dialects.options import check_numbers
 from tilefuse.execution.registry import models
 
-GATHER = 16.0
-"""Instructions of a CPU's read by places, for each vector, of points that are not adjacent: a lane after the other."""
+COST_OF_GATHER = 16.0
+"""Instructions of a CPU's read of points that are not adjacent, for each vector, whose lanes are loaded one by one."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ class GroupUpdates(ModulePass):
         return None not in extents and math.prod(n for n in extents if n is not None) <= self.max_steps
 
     def _is_short(self, stage: StageOp) -> bool:
-        gathered = 1.0 if machine(self.target).is_gpu else GATHER
+        gathered = 1.0 if machine(self.target).is_gpu else COST_OF_GATHER
         cost = sum(instruction_cost(op) for op in stage.body.block.ops)
         cost += sum(gathered if _is_gathered(read) else 1.0 for read in accesses(stage))
         return stage.place is None and cost <= self.max_instructions and not prints(stage)

@@ -243,7 +243,7 @@ def _forms(root: arith.TruncIOp, spans: Mapping[SSAValue, tuple[int, int]]) -> N
 
 
 def _narrow_root(root: arith.TruncIOp, forms: NarrowForms) -> None:
-    """Replace a truncation by that of the narrow form."""
+    """Replace a truncation by a truncation of the narrow form."""
     value = forms.emit(root.input)
     if value.type != root.result.type:
         made = arith.TruncIOp(value, root.result.type)

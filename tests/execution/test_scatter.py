@@ -68,6 +68,28 @@ def test_histogram(agrees):
 
 
 @pytest.mark.sweep
+@pytest.mark.parametrize("kind", ["repeat_edge", "mirror_image", "mirror_interior", "repeat_image"])
+def test_points_inside_of_edges_and_beyond(agrees, kind):
+    """Rows of the domain that lie inside of the picture, reach beyond it, or lie outside."""
+    p, f = photo(), hl.Func("f")
+    edged, r = getattr(hl.BoundaryConditions, kind)(p), hl.RDom([(-9, 700), (-2, 45)])
+    f[x] = hl.u32(0)
+    f[edged[r.x + 2, r.y] / 2 + edged[r.x - 3, r.y + 1] / 2] += hl.u32(edged[2 * r.x, r.y])
+    wide = np.random.default_rng(5).integers(0, 256, (40, 600), dtype=np.uint8)
+    agrees(f, *(([part], {"sizes": (256,)}) for part in (PHOTO, wide, wide[:, :5].copy())))
+
+
+@pytest.mark.sweep
+def test_points_inside_of_an_exterior(agrees):
+    p, f = photo(), hl.Func("f")
+    edged, r = hl.BoundaryConditions.constant_exterior(p, hl.u8(7)), hl.RDom([(-9, 700), (-2, 45)])
+    f[x] = hl.u32(0)
+    f[edged[r.x + 2, r.y]] += hl.u32(edged[r.x - 3, r.y + 1])
+    wide = np.random.default_rng(5).integers(0, 256, (40, 600), dtype=np.uint8)
+    agrees(f, *(([part], {"sizes": (256,)}) for part in (PHOTO, wide)))
+
+
+@pytest.mark.sweep
 def test_part_of_the_table_is_asked_for(agrees):
     h = histogram(photo(), lambda p, r: p[r.x, r.y], None)
     agrees(h, ([PHOTO], {"sizes": (40,), "mins": {"h": (100,)}}), ([PHOTO], {"sizes": (300,), "mins": {"h": (-10,)}}))
