@@ -22,8 +22,8 @@ are one group: a kernel takes a strip of lines through all of them, together wit
 
 Stages that already share a group with others stay there. Stages of more than a few instructions have their own kernel,
 since they would be computed inline for every point of a thread; on CPUs so have stages with several gathers, such as
-reads past the edges, without which other kernels compute most columns. On GPUs so have stages next to reductions over many
-terms, or an unknown number of them, whose time exceeds the saving by far. The kernel overwrites the old functions:
+reads past the edges, without which other kernels compute most columns. On GPUs so have stages next to reductions over
+many terms, or an unknown number of them, whose time exceeds the saving by far. The kernel overwrites the old functions:
 `copy-updated` has copied them if other operations read them.
 """
 
