@@ -49,7 +49,7 @@ from tilefuse.dialects.img.ops.group import permutation_of
 from tilefuse.dialects.options import check_numbers
 from tilefuse.execution.registry import models
 
-COST_OF_GATHER = 16.0
+COST_OF_GATHER = 12.0
 """Instructions of a CPU's read of points that are not adjacent, for each vector, whose lanes are loaded one by one."""
 
 
