@@ -10,7 +10,7 @@ pass also annotates each group with the cheapest schedule of each execution mode
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, UnitAttr
@@ -115,6 +115,8 @@ class Tile(ModulePass):
             found = []
             for group in those:
                 facts = GroupFacts.of(group, model, self.extent)
+                if isinstance(facts.definition, StageOp) and len(facts.stored) > 1:
+                    facts = replace(facts, far_boxes=True)  # the sizes for which their stages were put together
                 needs = register_needs(group)
                 try:
                     key = (_in_memory(facts), facts.box, tuple(sorted(needs.items())))

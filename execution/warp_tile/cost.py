@@ -128,7 +128,7 @@ def warp_candidates(facts: GroupFacts, machine: Machine, options: SearchOptions)
             prefetches = thorough and machine.kernels_overlap and prefetchable and not by_planes
             limit = CHAIN_LIMIT if len(members) > LONG_GROUP else REGISTER_LIMIT
             interior = interior_share(facts) if facts.far_boxes else 1.0
-            of = _Estimates(machine, box, deep, places, prefetches, interior, limit)
+            of = _Estimates(machine, box, deep, places, prefetches, not thorough, interior, limit)
             if not thorough:
                 taken = SEVERAL_STAGES if len(facts.stored) > 1 else 1.0
                 for at, counts in reversed(layouts):  # tall tiles first: they are mostly the cheaper ones
@@ -221,6 +221,9 @@ class _Estimates:
     places: Mapping[int, Placement]
     prefetches: bool
     """Whether the kernel reads an input that may be prefetched."""
+    compares: bool
+    """Whether groups are compared: then reads at multiples of the coordinates count as traffic, of which all tiles of
+    one group have the same."""
     interior: float
     """The share of the box in whose tiles no boundary is met, edges aside; 1 where tiles of one group are compared,
     as all have the same."""
@@ -303,6 +306,8 @@ class _Estimates:
             # what others have loaded comes from the cache, as what lies beside a tile's own points
             again = more + own - first
             traffic[source.producer] = (max(old[0], first * source.bytes), max(old[1], again * source.bytes))
+        tiles = blocks * warps
+        scaled = sum(from_memory(own * s.points, tiles, s.needed) * s.bytes for s in counts.scaled if self.compares)
         own_bytes = own * counts.stored_bytes
         return WarpFeatures(
             blocks=blocks,
@@ -313,7 +318,7 @@ class _Estimates:
             code=code,
             exchanges=counts.exchanges,
             barriers=max(layout.rounds.values()) if any(p.level is Level.Block for p in self.places.values()) else 0,
-            own_bytes=own_bytes + sum(mine for mine, _ in traffic.values()),
+            own_bytes=own_bytes + sum(mine for mine, _ in traffic.values()) + scaled,
             other_bytes=sum(others for _, others in traffic.values()),
             stored_bytes=own_bytes,
             loads=counts.loads,
@@ -324,4 +329,5 @@ class _Estimates:
             row_bytes=LANES * counts.row_bytes,
             rows=warps * pitch,
             unpaired_columns=counts.unpaired_columns,
+            unpaired_share=counts.unpaired_share,
         )

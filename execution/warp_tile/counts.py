@@ -7,8 +7,9 @@ so it is summed over the stages once.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from tilefuse.analysis.calibration import Calibration
 from tilefuse.analysis.index import GeneralIndex, Index
@@ -31,7 +32,8 @@ SECTOR_COST = 0.8
 """Instructions in the time of a load of a place of its own near the point, for each column between neighbouring lanes'
 points: these are in as many more sectors."""
 FEW_STAGES = 2
-"""Stages of a group up to which what it loads and stores, element by element, counts beside its arithmetic."""
+"""Stages of a group up to which what it loads and stores, element by element, counts in full beside its arithmetic; of
+more stages it is as many times less."""
 LONG_GROUP = 16
 """Stages of a group beyond which it is a chain, whose steps follow one another."""
 
@@ -74,6 +76,18 @@ class Loaded:
     """Points per dimension that the whole picture needs of it."""
 
 
+@dataclass(frozen=True)
+class Scaled:
+    """Points of a function that are read from memory at multiples of the coordinates."""
+
+    points: float
+    """For each point of a lane in x and y."""
+    bytes: int
+    """Per point of the function."""
+    needed: Extents | None
+    """Points per dimension that the whole picture needs of it."""
+
+
 @dataclass
 class Counts:
     """Counts of a group in one layout, per lane unless stated otherwise; see `count`."""
@@ -102,11 +116,14 @@ class Counts:
     packed: bool = False
     """Whether two points share a register."""
     unpaired_columns: int = 0
-    """Columns of a lane in a group of few stages, where no two points do; else 0."""
+    """Columns of a lane where no two points do; else 0."""
+    unpaired_share: float = 1.0
+    """Share to which loads and stores of these, element by element, count beside the arithmetic."""
     packed_gain: LinearInRows = field(default_factory=LinearInRows)
     """Gain of neighbours that share a register over points half of a lane's columns apart; see `best_pair_stride`."""
     guarded: bool = False
     """Whether rows that are loaded or stored do not lie where vectors do."""
+    scaled: list[Scaled] = field(default_factory=list)
     kept: list[LinearInRows] = field(default_factory=list)
     """Values that wait at each barrier; empty where no rows are exchanged."""
     stored_bytes: int = 0
@@ -137,7 +154,8 @@ def count(model: PipelineModel, members: Sequence[int], layout: WarpLayout, exch
     found.packed = any(pairs)
     if found.packed or any(source.paired for source in layout.sources.values()):
         _count_packed(found, model, layout, stored)
-    found.unpaired_columns = 0 if found.packed or len(members) > FEW_STAGES else layout.vector
+    found.unpaired_columns = 0 if found.packed else layout.vector
+    found.unpaired_share = min(1.0, FEW_STAGES / len(members))
     found.terms = layout.vector * max(
         len(model.nodes[id].accesses) / (2 if pair else 1) for id, pair in zip(members, pairs, strict=True)
     )
@@ -192,6 +210,7 @@ def _count_stages(
                     near += _is_near(a)
                     across += is_across(a)
         found.loads |= unstaged > 0
+        found.scaled += _scaled(model, id, layout.stages, deep) if unstaged else ()
         many = v * max(deep * across, deep * unstaged - HIDDEN_GATHERED_LOADS)
         if footprint.paired and id in in_pairs:
             per_column = deep * in_pairs[id]
@@ -232,6 +251,26 @@ def _count_stages(
         if kind in kinds:
             found.again.join(mine)
         kinds.add(kind)
+
+
+def _scaled(model: PipelineModel, id: int, inside: Collection[int], planes: int) -> Iterator[Scaled]:
+    """Yield the functions that a stage reads from memory at multiples of its coordinates, as at `x / 2` or `2 * x + 1`.
+
+    Rows between those that it reads are not loaded; columns are, as parts of lines. `planes`: points of a lane in the
+    dimensions after x and y.
+    """
+    read: dict[tuple[int, Fraction, Fraction], set[Hashable]] = {}
+    for access in model.nodes[id].accesses:
+        x, y, *deep = (*access.indices, None, None)[: max(2, len(access.indices))]
+        if access.producer in inside or access.is_staged or not (isinstance(x, Index) and isinstance(y, Index)):
+            continue
+        if (x.var, y.var) == (0, 1) and x.num and y.num:
+            each = planes if any(isinstance(i, Index) and i.var is not None for i in deep) else 1
+            row = (y.offset % abs(y.num), *deep)
+            read.setdefault((access.producer, abs(x.ratio), Fraction(each, y.den)), set()).add(row)
+    for (producer, columns, rows), places in read.items():
+        node = model.nodes[producer]
+        yield Scaled(float(columns * rows * len(places)), node.element_bytes[0], node.needed)
 
 
 def _is_near(access: Access) -> bool:

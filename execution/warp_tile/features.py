@@ -76,7 +76,9 @@ class WarpFeatures(Features):
     rows: int
     """Rows of a block, including the halo."""
     unpaired_columns: int = 0
-    """Columns of a lane in a group of few stages, where no two points share a register; else 0."""
+    """Columns of a lane where no two points share a register; else 0."""
+    unpaired_share: float = 1.0
+    """Share to which loads and stores of these, element by element, count beside the arithmetic."""
 
     def analytical(self, machine: Machine) -> float:
         return _microseconds(self, machine)
@@ -166,7 +168,8 @@ def _compute(work: WarpFeatures, of_lane: float, machine: Machine) -> float:
     code = 1.0 + c.code_penalty * max(0.0, work.code / c.code_limit - 1.0)
     instructions = work.blocks * work.warps * LANES * of_lane * c.issue_overhead * code
     compute = instructions / machine.instructions_per_us * (1.0 + c.border * work.at_border)
-    compute *= UNPAIRED_COST if work.unpaired_columns >= MANY_COLUMNS else 1.0
+    if work.unpaired_columns >= MANY_COLUMNS:
+        compute *= 1.0 + (UNPAIRED_COST - 1.0) * work.unpaired_share
     # some multiprocessors have a block more than others, and not only by one where blocks move in early; but where
     # all places are taken each has as many
     full = FULL_WAVE <= work.waves(machine) <= 1.0

@@ -102,6 +102,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     ),
     "cuGraphExecMemsetNodeSetParams": (c_void_p, c_void_p, POINTER(MemsetNodeParams), c_void_p),
     "cuCtxGetCurrent": (POINTER(c_void_p),),
+    "cuFuncGetAttribute": (POINTER(ctypes.c_int), ctypes.c_int, c_void_p),
     "cuFuncSetAttribute": (c_void_p, ctypes.c_int, ctypes.c_int),
     "cuGraphInstantiateWithFlags": (POINTER(c_void_p), c_void_p, c_ulonglong),
     "cuGraphExecKernelNodeSetParams_v2": (c_void_p, c_void_p, POINTER(KernelNodeParams)),
@@ -136,7 +137,7 @@ def _check(name: str, status: int) -> None:
         raise TargetError(f"target 'cuda': the driver refuses {name}: {reason}")
 
 
-_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+_SHARED_SIZE_BYTES, _MAX_DYNAMIC_SHARED_SIZE_BYTES, _PREFERRED_SHARED_MEMORY_CARVEOUT = 1, 8, 9
 
 
 def allow_shared(function: int, size: int) -> None:
@@ -146,6 +147,17 @@ def allow_shared(function: int, size: int) -> None:
     """
     status = _driver().cuFuncSetAttribute(function, _MAX_DYNAMIC_SHARED_SIZE_BYTES, size)
     _check("cuFuncSetAttribute", status)
+
+
+def prefer_cache(function: int) -> None:
+    """Ask for all on-chip memory as cache for a kernel, given by its driver handle, if it has no shared memory.
+
+    Else it runs with what the kernel before it has left. The thread must have a context.
+    """
+    static, driver = ctypes.c_int(), _driver()
+    _check("cuFuncGetAttribute", driver.cuFuncGetAttribute(byref(static), _SHARED_SIZE_BYTES, function))
+    if not static.value:
+        _check("cuFuncSetAttribute", driver.cuFuncSetAttribute(function, _PREFERRED_SHARED_MEMORY_CARVEOUT, 0))
 
 
 class KernelCall:

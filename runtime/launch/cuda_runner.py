@@ -16,6 +16,7 @@ from tilefuse.runtime.cuda.graph import (
     MemsetNodeParams,
     allow_shared,
     has_programmatic_edges,
+    prefer_cache,
 )
 from tilefuse.runtime.launch.plan import CopyOut, KernelLaunch, Plan
 from tilefuse.runtime.launch.runner import fill
@@ -42,6 +43,8 @@ class Arguments:
         self._addresses = (ctypes.c_void_p * len(self.words))(*range(base, base + 8 * len(self.words), 8))
         if launch.shared_bytes:
             allow_shared(function.ptr, launch.shared_bytes)
+        else:
+            prefer_cache(function.ptr)
         self.node = KernelNodeParams(
             function.ptr, launch.grid, launch.threads, launch.shared_bytes, ctypes.addressof(self._addresses)
         )

@@ -59,9 +59,10 @@ def test_columns_without_a_partner_are_counted(op, share):
         assert c.features.unpaired_columns == (0 if share else c.vector)
 
 
-def test_where_stages_are_many_their_arithmetic_counts():
-    assert all(c.features.unpaired_columns == c.vector for c in candidates("arith.divui", before=1))
-    assert all(c.features.unpaired_columns == 0 for c in candidates("arith.divui", before=2))
+@pytest.mark.parametrize(("before", "share"), [(0, 1), (1, 1), (2, 2 / 3), (3, 1 / 2)])
+def test_beside_the_arithmetic_of_many_stages_they_count_less(before, share):
+    for c in candidates("arith.divui", before):
+        assert (c.features.unpaired_columns, c.features.unpaired_share) == (c.vector, share)
 
 
 def test_eight_of_them_take_more_instructions():
@@ -70,3 +71,5 @@ def test_eight_of_them_take_more_instructions():
     paired, four, eight = (predict(replace(work, unpaired_columns=n), ON) for n in (0, 4, 8))
     assert paired == four
     assert eight > 1.3 * four
+    diluted = predict(replace(work, unpaired_columns=8, unpaired_share=0.5), ON)
+    assert diluted - four == pytest.approx((eight - four) / 2, rel=0.02)

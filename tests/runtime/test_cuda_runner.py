@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tilefuse.runtime.cuda import graph as cuda_graph
 from tilefuse.runtime.launch import cuda_runner
 from tilefuse.runtime.launch.plan import Address, Clear, KernelLaunch, Plan, ScalarSlot
 
@@ -42,9 +43,31 @@ LAUNCHES = (
 )
 
 
+class Library:
+    """In place of the driver: kernel 1 has static shared memory."""
+
+    def __init__(self):
+        self.preferred = {}
+
+    def cuFuncGetAttribute(self, value, attribute, function):
+        value._obj.value = 1024 if function == 1 else 0
+        return 0
+
+    def cuFuncSetAttribute(self, function, attribute, value):
+        self.preferred[function] = (attribute, value)
+        return 0
+
+
+def stand_in(patch):
+    patch.setattr(cuda_runner, "KernelGraph", Graph)
+    library = Library()
+    patch.setattr(cuda_graph, "_driver", lambda: library)
+    return library
+
+
 @pytest.fixture
 def make(monkeypatch):
-    monkeypatch.setattr(cuda_runner, "KernelGraph", Graph)
+    stand_in(monkeypatch)
 
     def make(pointers, scalars):
         plan = Plan(LAUNCHES, (), (), 512, 32, None)
@@ -80,8 +103,16 @@ def test_only_kernels_that_use_what_changed_are_updated(make):
     assert words(graph) == [[1001, 101, 3003], [3003, 3259, 8], [3259, 101, 102, 2002]]
 
 
+def test_kernels_without_shared_memory_ask_for_all_of_the_cache(monkeypatch):
+    library = stand_in(monkeypatch)
+    dynamic = KernelLaunch("k", None, (1, 1, 1), (32, 1, 1), (), (), (), shared_bytes=4096)
+    for function, of in enumerate((*LAUNCHES[:2], dynamic)):
+        cuda_runner.Arguments(of, SimpleNamespace(ptr=function))
+    assert library.preferred == {0: (9, 0), 2: (8, 4096)}
+
+
 def test_cleared_memory_moves_with_the_arena(monkeypatch):
-    monkeypatch.setattr(cuda_runner, "KernelGraph", Graph)
+    stand_in(monkeypatch)
     plan = Plan(LAUNCHES, (), (), 512, 32, None, (Clear(2, 256, 8, 0), Clear(1, 0, 4, 255)))
     functions = [SimpleNamespace(ptr=i) for i in range(len(LAUNCHES))]
     graph = cuda_runner.PlanGraph(plan, functions, [1000, 2000, 3000], [7], programmatic=False)
@@ -103,7 +134,7 @@ calls = st.tuples(
 @given(st.lists(calls, min_size=1, max_size=6))
 def test_after_any_calls_the_arguments_are_those_of_the_last(calls):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cuda_runner, "KernelGraph", Graph)
+        stand_in(patch)
         plan = Plan(LAUNCHES, (), (), 512, 32, None)
         functions = [SimpleNamespace(ptr=i) for i in range(len(LAUNCHES))]
         graph = cuda_runner.PlanGraph(plan, functions, *calls[0], programmatic=False)
