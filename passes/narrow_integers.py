@@ -197,7 +197,8 @@ def _simplified(op: Operation, spans: Mapping[SSAValue, tuple[int, int]]) -> Ope
         case math.AbsIOp() if spans[op.operands[0]][0] >= 0:
             return op.operands[0]
         case arith.ExtUIOp() | arith.ExtSIOp() if isinstance(cut := op.operands[0].owner, arith.TruncIOp):
-            return _uncut(op, cut, spans)
+            # `plain-conversions` leaves casts of floats alone that are not cut
+            return None if isinstance(cut.input.owner, arith.FPToSIOp | arith.FPToUIOp) else _uncut(op, cut, spans)
     return None
 
 

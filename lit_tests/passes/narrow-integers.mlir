@@ -38,6 +38,12 @@
 // CHECK-SAME:    -> (si32, ui8)
 // CHECK:         arith.fptosi %{{.*}} : f32 to i32
 // CHECK:         arith.minsi %{{.*}}, %{{.*}} : i32
+
+// A cast of a float that is cut stays cut: such casts need no saturation.
+
+// CHECK-LABEL: img.stage "level"
+// CHECK:         arith.trunci %{{.*}} : i32 to i8
+// CHECK-NEXT:    arith.extui %{{.*}} : i8 to i32
 img.pipeline @narrow {
   %in = img.input "in" : !img.func<2xui8>
   %wide = img.input "wide" : !img.func<2xui16>
@@ -120,5 +126,16 @@ img.pipeline @narrow {
     %r = arith.trunci %m : i32 to i8
     img.yield %i, %r : i32, i8
   }
-  img.return "chosen" = %chosen : !img.func<2xui8>, "scaled" = %scaled : !img.func<2xui16>, "others" = %others : !img.func<2xsi32>, "kept" = %kept : !img.func<2xui8>
+  %level = img.stage "level" (%x, %y) -> si32 {
+    %f = img.read %floats[%x, %y] : !img.func<2xf32>
+    %zero = arith.constant 0.0 : f32
+    %most = arith.constant 255.0 : f32
+    %low = arith.maxnumf %f, %zero : f32
+    %m = arith.minnumf %low, %most : f32
+    %i = arith.fptoui %m : f32 to i32
+    %c = arith.trunci %i : i32 to i8
+    %w = arith.extui %c : i8 to i32
+    img.yield %w : i32
+  }
+  img.return "chosen" = %chosen : !img.func<2xui8>, "scaled" = %scaled : !img.func<2xui16>, "others" = %others : !img.func<2xsi32>, "kept" = %kept : !img.func<2xui8>, "level" = %level : !img.func<2xsi32>
 }
