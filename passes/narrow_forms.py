@@ -30,8 +30,6 @@ _UNSIGNED: dict[type[Operation], type[Operation]] = {
 """Unsigned forms of operations that read their operands as signed. Numbers that are extended with their signs have the
 order of narrow ones, also as unsigned numbers."""
 _EXTREMA = (arith.MinSIOp, arith.MinUIOp, arith.MaxSIOp, arith.MaxUIOp)
-_PREDICATES = {"slt": "ult", "sle": "ule", "sgt": "ugt", "sge": "uge"}
-_NAMES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 
 
 @dataclass
@@ -147,9 +145,10 @@ class NarrowForms:
             case arith.ExtUIOp() | arith.ExtSIOp():
                 return type(op)(op.input, self.type)
             case arith.CmpiOp():
-                name = _NAMES[op.predicate.value.data]
-                unsigned = self._reading(op.lhs, op.rhs) == "unsigned"
-                return arith.CmpiOp(operands[0], operands[1], _PREDICATES.get(name, name) if unsigned else name)
+                name: str = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+                if self._reading(op.lhs, op.rhs) == "unsigned":
+                    name = name.replace("s", "u", 1) if name.startswith("s") else name
+                return arith.CmpiOp(operands[0], operands[1], name)
             case arith.SelectOp():
                 return arith.SelectOp(*operands)
             case math.AbsIOp():

@@ -29,6 +29,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
 from tilefuse.analysis.access import behind_boundaries, reads
+from tilefuse.analysis.dependence import behind
 from tilefuse.analysis.value_range import UNBOUNDED, value_ranges
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.attrs import BoundaryKind
@@ -159,18 +160,13 @@ def _computes_wide(body: Block, found: Mapping[arith.TruncIOp, NarrowForms]) -> 
     """Whether something else is computed in more bits: vectors of one loop that differ in length are slow."""
     end = body.last_op
     assert end is not None
-    stack, seen, most = list(end.operands), set[Operation](), max(forms.bits for forms in found.values())
-    while stack:
-        value = stack.pop()
-        op = value.owner
-        if isinstance(op, Block) or op in seen or op in found:
-            continue
-        seen.add(op)
-        wide = width(value) > most if isinstance(value.type, IntegerType) else isinstance(value.type, AnyFloat)
-        if wide and not _is_copy(value):
-            return True
-        stack += op.operands
-    return False
+    narrowed, most = {root.result for root in found}, max(forms.bits for forms in found.values())
+
+    def is_wide(value: SSAValue) -> bool:
+        return width(value) > most if isinstance(value.type, IntegerType) else isinstance(value.type, AnyFloat)
+
+    others = (value for value in behind(end.operands, body, narrowed) if value not in narrowed)
+    return any(is_wide(value) and not _is_copy(value) for value in others)
 
 
 def _erase_unused(body: Block) -> None:

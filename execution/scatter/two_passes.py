@@ -37,19 +37,25 @@ class TwoPasses:
         known = [isinstance(v.owner, arith.ConstantOp) for v in terms]
         places = e.alloca([self.points], i32, PRIVATE, "places")
         kept = [e.alloca([self.points], storage_type(t), PRIVATE, "terms") for t in self.elements]
-        arrays = [None if is_known else array for array, is_known in zip(kept, known, strict=True)]
         ends: dict[SSAValue, EndPlaces] = {coordinate: (n, n) for coordinate, n in where.items()}
         ends[op.domain[0].coordinate] = (first, e.sub(e.add(first, count), 1))
         reads = bounded_reads(op.body.block.ops, ends)
         inside = reads_inside(e, self.function.tile, reads, ends)
+
+        def compute(free: FreeReads) -> None:
+            with e.loop(count, "i", simd=True) as i:
+                body = UpdateBody(self.function, {**where, op.domain[0].coordinate: e.add(first, i)}, free=free)
+                body.compute()
+                number = e.value(self.box.number(e, body.position()))
+                e.store(e.op(arith.IndexCastOp(number, i32)), places, [i])
+                for term, array, is_known in zip(body.terms(), kept, known, strict=True):
+                    if not is_known:
+                        e.store(term, array, [i])
+
         if inside is None:
-            self._compute(where, first, count, places, arrays, {})
+            compute({})
         else:
-            e.choose(
-                inside,
-                lambda: self._compute(where, first, count, places, arrays, reads),
-                lambda: self._compute(where, first, count, places, arrays, {}),
-            )
+            e.choose(inside, lambda: compute(reads), lambda: compute({}))
         with e.loop(count, "i") as i:
             number = e.op(arith.IndexCastOp(e.load(places, [i]), INDEX))
             copy = e.op(arith.AndIOp(e.value(i), e.value(self.copies - 1))) if self.copies > 1 else 0
@@ -57,23 +63,3 @@ class TwoPasses:
             body = UpdateBody(self.function, where)
             for n, (value, array, is_known) in enumerate(zip(terms, kept, known, strict=True)):
                 self.join(n, at, body.value(value) if is_known else e.load(array, [i]))
-
-    def _compute(
-        self,
-        where: dict[SSAValue, Num],
-        first: Num,
-        count: Num,
-        places: SSAValue,
-        arrays: Sequence[SSAValue | None],
-        free: FreeReads,
-    ) -> None:
-        """Compute the places and terms of a row; no boundary moves `free` reads."""
-        e, along = self.function.e, self.function.op.domain[0].coordinate
-        with e.loop(count, "i", simd=True) as i:
-            body = UpdateBody(self.function, {**where, along: e.add(first, i)}, free=free)
-            body.compute()
-            number = e.value(self.box.number(e, body.position()))
-            e.store(e.op(arith.IndexCastOp(number, i32)), places, [i])
-            for term, array in zip(body.terms(), arrays, strict=True):
-                if array is not None:
-                    e.store(term, array, [i])
