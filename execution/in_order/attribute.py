@@ -19,11 +19,14 @@ class InOrderSchedule(ScheduleAttr):
 
     `prefetch`: steps ahead whose writes are prefetched, along the innermost dimension of the domain; 0 for none. It
     needs writes that go from row to row along it.
+
+    `planes`: adjacent points along the last pure coordinate that a thread takes together, of an update that writes where
+    data say: the places and terms of its points have one loop, their writes another. 0 for a single loop.
     """
 
     name = "schedule.in_order"
 
-    PARAMETERS: ClassVar = {"threads": None, "points": 1, "prefetch": 0}
+    PARAMETERS: ClassVar = {"threads": None, "points": 1, "prefetch": 0, "planes": 0}
 
     @property
     def thread_counts(self) -> tuple[int, ...]:
@@ -40,9 +43,17 @@ class InOrderSchedule(ScheduleAttr):
         return self.number("prefetch")
 
     @property
+    def planes(self) -> int:
+        """Adjacent points along the last pure coordinate whose writes have a loop of their own; 0 for no such loop."""
+        return self.number("planes")
+
+    @property
     def tile_sizes(self) -> tuple[int, ...]:
-        first = (self.thread_counts[0] * self.points,) if self.thread_counts else ()
-        return (*first, *self.thread_counts[1:])
+        sizes = list(self.thread_counts)
+        if sizes:
+            sizes[0] *= self.points
+            sizes[-1] *= max(1, self.planes)
+        return tuple(sizes)
 
     def verify(self) -> None:
         if any(n <= 0 for n in self.thread_counts):
@@ -53,5 +64,9 @@ class InOrderSchedule(ScheduleAttr):
             raise VerifyException("points must be positive, and 1 if a block has several threads")
         if self.points > 1 and not self.thread_counts:
             raise VerifyException("points need a pure coordinate, and the update has none")
+        if self.planes < 0 or (self.planes and (self.points == 1 or self.prefetch)):
+            raise VerifyException("planes must not be negative, and 0 without several points, or with prefetch")
+        if self.planes > 1 and len(self.thread_counts) < 2:
+            raise VerifyException("planes need a pure coordinate beside that of the points")
         if self.prefetch < 0 or (self.prefetch and self.points == 1):
             raise VerifyException("prefetch must not be negative, and 0 without several points")

@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.types import storage_type
 from tilefuse.execution.in_order.attribute import InOrderSchedule
+from tilefuse.execution.in_order.two_loops import TwoLoops
 from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.prefetch import prefetch_row
 from tilefuse.lowering.update_body import UpdateBody, UpdateFunction, domain_loops, pure_point
@@ -35,24 +36,35 @@ def update_kernel(group: GroupOp) -> func.FuncOp:
                 where = dict(pure)
                 function.point = _points_of_a_thread(function, schedule.points, where, points)
                 function.start(where)
+        apart = TwoLoops(function, schedule.points, schedule.planes) if schedule.planes else None
         with ExitStack() as loops:
             where = dict(pure)
             if domain_loops(function, where, loops):
-                if schedule.prefetch:
-                    _prefetch(function, schedule, where)
-                point = _points_of_a_thread(function, schedule.points, where, loops)
-                if isinstance(function, _KeptPoints):
-                    function.point = point
-                body = UpdateBody(function, where)
-                body.compute()
-                with function.e.when(body.predicate()):
-                    body.write()
+                if apart is None:
+                    _step(function, schedule, where, loops)
+                else:
+                    apart.step(where, _point_count(function, schedule.points, where))
         if isinstance(function, _KeptPoints):
             with ExitStack() as points:
                 where = dict(pure)
                 function.point = _points_of_a_thread(function, schedule.points, where, points)
                 function.store(where)
     return function.finished()
+
+
+def _step(
+    function: UpdateFunction, schedule: InOrderSchedule, where: dict[SSAValue, Num], open_scopes: ExitStack
+) -> None:
+    """Emit a step of the domain for the points of a thread; `where` has the first."""
+    if schedule.prefetch:
+        _prefetch(function, schedule, where)
+    point = _points_of_a_thread(function, schedule.points, where, open_scopes)
+    if isinstance(function, _KeptPoints):
+        function.point = point
+    body = UpdateBody(function, where)
+    body.compute()
+    with function.e.when(body.predicate()):
+        body.write()
 
 
 class _KeptPoints(UpdateFunction):
@@ -97,9 +109,13 @@ def _points_of_a_thread(
     """
     if count == 1:
         return 0
-    e, x, d = function.e, function.op.pure[0], function.op.pure_dims[0]
-    first = where[x]
-    end = e.sub(e.add(function.out.mins[d], function.out.extent(d, e)), first)
-    point = open_scopes.enter_context(e.loop(e.min(end, count), "x", simd=True))
-    where[x] = e.add(first, point)
+    e, x = function.e, function.op.pure[0]
+    point = open_scopes.enter_context(e.loop(_point_count(function, count, where), "x", simd=True))
+    where[x] = e.add(where[x], point)
     return point
+
+
+def _point_count(function: UpdateFunction, count: int, where: Mapping[SSAValue, Num]) -> Num:
+    """Return how many of a thread's adjacent points lie in the picture; `where` has the first."""
+    e, d = function.e, function.op.pure_dims[0]
+    return e.min(e.sub(e.add(function.out.mins[d], function.out.extent(d, e)), where[function.op.pure[0]]), count)

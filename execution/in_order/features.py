@@ -13,6 +13,8 @@ STEPS_NOT_HIDDEN = 0.15
 """Share of the steps that does not hide behind memory or arithmetic."""
 CPU_STEP, CPU_FAR = 6.0, 18.0
 """Cycles of a point on a CPU where its neighbour lies beside it, and where it lies in another row."""
+CPU_WRITE = 2.5
+"""Cycles of a point on a CPU in a loop that only writes."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -25,12 +27,14 @@ class InOrderFeatures(Roofline):
     """Pure points."""
     is_far: bool
     """Whether points that are neighbours along the innermost dimension of the domain lie apart."""
+    writes_apart: bool = False
+    """Whether a thread's writes have a loop of their own."""
 
     def analytical(self, machine: Machine) -> float:
         memory, compute = self.roofline(machine)
         at_once = machine.cores * machine.max_threads_per_core
         rounds = max(1.0, self.threads / at_once)
-        cycles = CPU_FAR if self.is_far else CPU_STEP
+        cycles = CPU_WRITE if self.writes_apart else CPU_FAR if self.is_far else CPU_STEP
         step = GPU_STEP_US if machine.is_gpu else cycles / (machine.clock_ghz * 1e3)
         parts = (memory, compute, rounds * self.steps * step)
         hidden = STEPS_NOT_HIDDEN * parts[2] * (parts[2] < max(parts))

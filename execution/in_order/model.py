@@ -54,13 +54,17 @@ class InOrder(ExecutionModel):
 
         work, rank = facts.update_work, len(facts.update.update.pure)
         threads = (*THREADS_BY_RANK[min(rank, 2)], *(1,) * (rank - 2))
+        planes = 0
         if not machine.is_gpu and _moves_along_x(facts.update.update):
+            planes = _planes(facts)
             threads = (CORE_POINTS, *(1,) * (rank - 1))
+            threads = (*threads[:-1], threads[-1] * max(1, planes))
+        shared = (1 + planes) / (2 * planes) if planes else 1.0
         features = InOrderFeatures(
             blocks=math.prod(-(-n // t) for n, t in zip(work.pure, threads, strict=True)),
-            bytes=work.bytes + _written(facts, machine), instructions=work.instructions,
+            bytes=work.bytes / max(1, planes) + _written(facts, machine), instructions=work.instructions * shared,
             steps=work.steps, threads=math.prod(work.pure),
-            is_far=_is_far(facts.update.update),
+            is_far=_is_far(facts.update.update), writes_apart=planes > 0,
         )  # fmt: skip
         own = threads if threads[:1] != (CORE_POINTS,) else (1,) * rank
         yield Candidate(self.name, threads, own, 1, {}, features, predict(features, machine))
@@ -71,17 +75,23 @@ class InOrder(ExecutionModel):
         return InOrderSchedule(threads=given.threads)
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
+        from tilefuse.execution.in_order.features import InOrderFeatures
         from tilefuse.lowering.prefetch import STEPS_AHEAD
 
         points = candidate.tile[0] // candidate.threads[0] if candidate.tile else 1
         ahead = STEPS_AHEAD if points > 1 and not group.fused_stages and writes_rows(group.update) else 0
-        group.schedule = InOrderSchedule(threads=candidate.threads, points=points, prefetch=ahead)
+        assert isinstance(candidate.features, InOrderFeatures)
+        planes = candidate.tile[-1] if candidate.features.writes_apart and len(candidate.tile) > 1 else 0
+        planes = planes or int(candidate.features.writes_apart)
+        group.schedule = InOrderSchedule(threads=candidate.threads, points=points, prefetch=ahead, planes=planes)
 
     def check(self, group: GroupOp, model: PipelineModel) -> None:
         from tilefuse.execution.facts import GroupFacts
 
         super().check(group, model)
         if (reason := self.legal(GroupFacts.of(group, model))) is not None:
+            raise group_error(group, reason)
+        if (reason := _why_not_apart(group)) is not None:
             raise group_error(group, reason)
         if InOrderSchedule.expect(group.schedule).prefetch and (group.fused_stages or not writes_rows(group.update)):
             raise group_error(group, "its steps do not write row after row, so nothing can be prefetched")
@@ -105,6 +115,15 @@ class InOrder(ExecutionModel):
         return [update_kernel(group)]
 
 
+def _planes(facts: GroupFacts) -> int:
+    """Return the planes whose places and terms a thread computes apart from their writes; 0 for a single loop."""
+    from tilefuse.execution.in_order.two_loops import planes_together, writes_apart
+
+    if facts.fused_nodes or not writes_apart(facts.update.update):
+        return 0
+    return planes_together(facts.update.update, facts.update_work.pure[-1])
+
+
 def _written(facts: GroupFacts, machine: Machine) -> float:
     """Return the bytes that a recurrence writes on a CPU, each step to its own place.
 
@@ -116,6 +135,19 @@ def _written(facts: GroupFacts, machine: Machine) -> float:
         return 0.0
     work = facts.update_work
     return float(math.prod(work.pure) * work.steps * facts.model.nodes[facts.output].bytes)
+
+
+def _why_not_apart(group: GroupOp) -> str | None:
+    """Explain in one sentence why the planes of a schedule cannot be taken together; None if they can."""
+    from tilefuse.execution.in_order.two_loops import planes_together, writes_apart
+
+    planes, update = InOrderSchedule.expect(group.schedule).planes, group.update
+    assert update is not None
+    if planes and (group.fused_stages or not writes_apart(update) or not _moves_along_x(update)):
+        return "planes= needs an update alone whose places data decide, without a predicate"
+    if planes > 1 and planes_together(update, planes) != planes:
+        return "planes= needs reads and places that do not depend on the last pure coordinate"
+    return None
 
 
 def _moves_along_x(update: UpdateOp) -> bool:
