@@ -200,6 +200,7 @@ def _last_of_cpus(target: str) -> list[ModulePass]:
     from tilefuse.analysis.machine import machine
     from tilefuse.passes.compare_selects import CompareSelects
     from tilefuse.passes.divide_by_product import DivideByProduct
+    from tilefuse.passes.interleave_planes import InterleavePlanes
     from tilefuse.passes.mask_selects import MaskSelects
     from tilefuse.passes.plain_conversions import PlainConversions
     from tilefuse.passes.row_pointers import RowPointers
@@ -211,6 +212,6 @@ def _last_of_cpus(target: str) -> list[ModulePass]:
     from tilefuse.passes.widen_accesses import WidenAccesses
 
     of_masks: list[ModulePass] = [CompareSelects(), MaskSelects()]
-    of_rows = [ThreadArrays(), *of_masks, StreamStores(), ShiftInwards(), WidenAccesses()]
+    of_rows = [ThreadArrays(), *of_masks, InterleavePlanes(), StreamStores(), ShiftInwards(), WidenAccesses()]
     split = SplitConversions(machine(target).vector_bytes)
     return [*of_rows, DivideByProduct(), PlainConversions(), SplitLookups(), RowPointers(), split]

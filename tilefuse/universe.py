@@ -74,6 +74,7 @@ UNIVERSE = Universe(
         "inline-columns": _pass("inline_columns", "InlineColumns"),
         "inline-stages": _pass("inline_stages", "InlineStages"),
         "inline-windows": _pass("inline_windows", "InlineWindows"),
+        "interleave-planes": _pass("interleave_planes", "InterleavePlanes"),
         "lower-groups": _pass("lower_groups", "LowerGroups"),
         "mask-selects": _pass("mask_selects", "MaskSelects"),
         "merge-sums": _pass("merge_sums", "MergeSums"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
-from tilefuse.analysis.index import AnyIndex, Index
+from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index
 from tilefuse.analysis.model import Node
 from tilefuse.analysis.regions import PLANES_AT_ONCE, fixed_span
 from tilefuse.execution.across import reads_across
@@ -16,16 +16,25 @@ IN_COMMON = 0.5
 """Share of a stage's instructions along a row that depends on no plane, from which on all planes are in one loop."""
 
 
+GATHERED_AT_ONCE = 16
+"""Planes in one loop at most, if they are read at places that data decide, which all have in common."""
+
+
 def planes_at_once(node: Node, rows: StageRows) -> list[tuple[int, ...]]:
     """Return the planes of a stage if they are few and share most of their work; else none.
 
     Reads across rows leave no room in the first cache for lines of other planes.
     """
-    if rows.planes not in range(2, PLANES_AT_ONCE + 1) or any(f.dim is not None for f in rows.follow[2:]):
+    if rows.planes not in range(2, (GATHERED_AT_ONCE if _gathers(node) else PLANES_AT_ONCE) + 1) or any(f.dim is not None for f in rows.follow[2:]):
         return []
     if node.shared_row_instructions < IN_COMMON * node.row_instructions or reads_across(node, ()):
         return []
     return list(itertools.product(*(range(low, high + 1) for low, high in rows.deep)))
+
+
+def _gathers(node: Node) -> bool:
+    """Whether a stage reads a function where data decide."""
+    return any(isinstance(i, GeneralIndex) and i.data_dependent for access in node.hull for i in access.indices)
 
 
 def instructions_of_plane(node: Node, rows: StageRows) -> float:

@@ -17,6 +17,7 @@ from tilefuse.lowering.printers.checks import check_barriers, places_of, read_pa
 from tilefuse.lowering.printers.conversions import CONVERT, conversion_helpers
 from tilefuse.lowering.printers.expr import MUL, CExpr
 from tilefuse.lowering.printers.helper import Helper
+from tilefuse.lowering.printers.interleaved import interleaved_helpers
 from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.library import COMMON
 from tilefuse.lowering.printers.memrefs import memref_bytes
@@ -248,6 +249,7 @@ class C(Language):
         **_words(),
         **_HALF,
         **conversion_helpers(),
+        **interleaved_helpers(),
         **VECTOR_FUNCTIONS,
         **c_copies(),
         **c_atomics(),

@@ -18,6 +18,7 @@ from tilefuse.lowering.printers.checks import constant_value, read_parallel_thre
 from tilefuse.lowering.printers.conversions import print_conversion
 from tilefuse.lowering.printers.expr import ADD, CExpr
 from tilefuse.lowering.printers.function_text import FunctionText
+from tilefuse.lowering.printers.interleaved import print_deinterleave
 from tilefuse.lowering.printers.memory import memory_of, read_pointers
 from tilefuse.lowering.printers.readings import c_literal, read_signed
 from tilefuse.lowering.symbols import c_function_name
@@ -28,7 +29,7 @@ LEVELS = tuple(f"{unit}_{axis}" for unit in ("block", "thread") for axis in "xyz
 def print_for(p: FunctionText, op: Operation) -> None:
     """Print a loop with variables for its carried values, or the index that replaces it on the GPU."""
     op = as_type(scf.ForOp, op)
-    if p.language.converts_vectors and print_conversion(p, op):
+    if p.language.converts_vectors and (print_conversion(p, op) or print_deinterleave(p, op)):
         return
     level = op.attributes.get("kernel.level")
     if isinstance(level, StringAttr):
