@@ -1,24 +1,24 @@
 """`interleave-planes`: gather corresponding points of several planes by vector loads from a copy with adjacent planes.
 
-    scf.for %x = %a to %b {                             if as many places as the row may read are few:
-      %i = ... memref.load ...                            if %c0, %c1 or the places differ from those of the table:
-      %p = memref.load %f[%c0, %i, %j]                      %table[(%i, %j) * 4 + 0], [... + 1] = %f[%c0, %i, %j], ...
-      %q = memref.load %f[%c1, %i, %j]            =>      scf.for %part = %a to %b step 64 {
-      ...                                                   for %x: %places[%x - %part] = the place of (%i, %j)
-      memref.store %r, %out[%x]                             for %x: %points[0 and 1, %x - %part] = %table[place + 0, + 1]
-    } {kernel.simd}                                         for %x: the loop's body with %points for the gathers
-                                                          }
-                                                        else: the loop as it was
+    scf.for %x = %a to %b {                        if the places that the row may read are few:
+      %i = ... memref.load ...                       if the table has other planes or places:
+      %p = memref.load %f[%c0, %i, %j]                 %table[(%i, %j) * 4 + 0, + 1] = %f[%c0, %i, %j], %f[%c1, %i, %j]
+      %q = memref.load %f[%c1, %i, %j]       =>      scf.for %part = %a to %b step 512 {
+      ...                                              for %x: %places[%x - %part] = the place of (%i, %j)
+      memref.store %r, %out[%x]                        for %x: %points[0, 1][%x - %part] = %table[place + 0, + 1]
+    } {kernel.simd}                                    for %x: the loop's body, with %points in place of gathers
+                                                     }
+                                                   else: the loop as it was
 
-A gather takes a load for each element. Where a loop gathers from one function at places that its data decide, in several
-planes (or rows) that do not change along the loop, a vector holds the planes of one place: a load, and a few
-permutations of vectors, in place of as many gathers as planes. The copy pays where it has few places: a grid behind a
-picture, as in bilateral grids. It stays until a row needs other planes. For CPUs.
+A gather takes a load for each element. Where a loop gathers from one function at places that data decide, in several
+planes (or rows) that do not change along the loop, a vector holds the planes of one place: a load and permutations
+take the place of as many gathers as planes. The copy pays where its places are few, as those of a grid that is coarser
+than the picture are (bilateral grids). It stays until a row needs other planes. For CPUs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -33,11 +33,11 @@ from tilefuse.lowering.emit import INDEX, SHARED, Emitter, Num
 from tilefuse.lowering.printers.interleaved import DEINTERLEAVE, TOGETHER
 from tilefuse.passes.row_parts import only_computes, stores_at_end, vector_loops, whole_array
 
-BITS = 32
+TABLE_BITS = 32
 """Bits of an element."""
 LEAST_LOADS = 4
 """Gathers of a loop from which on a table pays."""
-MOST_PLANES = 32
+MOST_TABLE_PLANES = 32
 """Planes of a table: their permuted points stay in the first cache."""
 TABLE_ELEMENTS = 1 << 14
 """Elements of a table, which stays in the second cache."""
@@ -45,7 +45,7 @@ PLACES_OF_COLUMN = 2
 """Places of a table for each column of the row at most: a copied place takes as long as some gathered elements."""
 PART_ELEMENTS = 1 << 12
 """Elements that are kept for a part of a row."""
-LEAST_COLUMNS = 32
+LEAST_KEPT_COLUMNS = 32
 """Columns of a part."""
 
 
@@ -75,16 +75,21 @@ class _Table:
     loads: dict[memref.LoadOp, tuple[int, int]] = field(default_factory=dict)
     """Number of the place, and of the plane, of each gather."""
 
-    def add(self, load: memref.LoadOp, alike: Mapping[SSAValue, Hashable]) -> None:
-        """Add a gather; `alike`: values by what they are computed from."""
+    @property
+    def pays(self) -> bool:
+        """Whether there are enough gathers, and most planes are needed of most places."""
+        return len(self.loads) >= LEAST_LOADS and 2 * len(self.loads) > len(self.places) * len(self.planes)
+
+    def add(self, load: memref.LoadOp, numbers: Mapping[SSAValue, Hashable]) -> None:
+        """Add a gather; `numbers`: equal ones of values that are equally computed."""
         moving = tuple(load.indices[d] for d in self.moving)
         fixed = tuple(i for d, i in enumerate(load.indices) if d not in self.moving)
-        numbers = []
+        found = []
         for known, indices in ((self.places, moving), (self.planes, fixed)):
-            key = tuple(alike.get(i, i) for i in indices)
+            key = tuple(numbers.get(i, i) for i in indices)
             known.setdefault(key, indices)
-            numbers.append(list(known).index(key))
-        self.loads[load] = (numbers[0], numbers[1])
+            found.append(list(known).index(key))
+        self.loads[load] = (found[0], found[1])
 
 
 def table_of(loop: scf.ForOp, entry: Block) -> _Table | None:
@@ -94,23 +99,23 @@ def table_of(loop: scf.ForOp, entry: Block) -> _Table | None:
     block, x = loop.body.block, loop.body.block.args[0]
     loads = [op for op in block.ops if isinstance(op, memref.LoadOp)]
     along_x, by_data = depending(block.ops, [x]), depending(block.ops, [op.res for op in loads])
-    candidates = [op for op in loads if _bits(op.res.type) == BITS and not by_data.isdisjoint(op.indices)]
+    candidates = [op for op in loads if _bits(op.res.type) == TABLE_BITS and not by_data.isdisjoint(op.indices)]
     if len(candidates) < LEAST_LOADS:
         return None
-    alike, written = _alike(loop, entry), _written(entry)
+    numbers, written = _value_numbers(loop, entry), _written(entry)
     found: dict[Hashable, _Table] = {}
     for load in candidates:
         moving = tuple(d for d, i in enumerate(load.indices) if i in along_x)
         fixed = [i for d, i in enumerate(load.indices) if d not in moving]
         is_input = isinstance(load.memref, BlockArgument) and load.memref.owner is entry and load.memref not in written
         if is_input and not any(is_defined_in(i, block) for i in fixed):
-            found.setdefault((load.memref, moving), _Table(load.memref, moving)).add(load, alike)
-    tables = [t for t in found.values() if 1 < len(t.planes) <= MOST_PLANES and len(t.loads) >= LEAST_LOADS]
+            found.setdefault((load.memref, moving), _Table(load.memref, moving)).add(load, numbers)
+    tables = [t for t in found.values() if 1 < len(t.planes) <= MOST_TABLE_PLANES and t.pays]
     return max(tables, key=lambda t: len(t.loads), default=None)
 
 
-def _alike(loop: scf.ForOp, entry: Block) -> dict[SSAValue, Hashable]:
-    """Number the values of a function up to a loop without effects before its stores: equal computations are alike."""
+def _value_numbers(loop: scf.ForOp, entry: Block) -> dict[SSAValue, Hashable]:
+    """Number the values of a function up to a loop, whose effects are its last operations (value numbering)."""
     numbers: dict[Hashable, int] = {}
     found: dict[SSAValue, Hashable] = {}
     for op in entry.walk():
@@ -143,11 +148,12 @@ class _Rewrite:
     def __init__(self, loop: scf.ForOp, entry: Block, table: _Table):
         self.loop, self.entry, self.table = loop, entry, table
         self.body, self.x = loop.body.block, loop.body.block.args[0]
-        self.e = Emitter(Block())
+        self.e, self.start = Emitter(Block()), Emitter(Block())
+        """In front of the loop, and at the start of the function."""
         self.pitch = -(-len(table.planes) // TOGETHER) * TOGETHER
         """Elements of a place."""
         kept = len(table.places) * self.pitch
-        self.columns = max(LEAST_COLUMNS, 1 << (PART_ELEMENTS // kept).bit_length() - 1)
+        self.columns = max(LEAST_KEPT_COLUMNS, 1 << (PART_ELEMENTS // kept).bit_length() - 1)
 
     def emit(self) -> None:
         """Emit the code."""
@@ -158,53 +164,46 @@ class _Rewrite:
         for n in extents:
             count = e.mul(count, n)
         room = e.min(e.mul(e.max(e.sub(loop.ub, loop.lb), 0), PLACES_OF_COLUMN), TABLE_ELEMENTS // self.pitch)
-        outside = loop.parent
-        assert outside is not None
-        at = loop.next_op
-        loop.detach()
 
         def with_table() -> None:
-            table = self._array([TABLE_ELEMENTS], self.table_type, "table")
+            table = self._array([TABLE_ELEMENTS], self.element, "table")
             self._fill(table, spans, extents)
             self._parts(table, spans, extents)
 
-        e.choose(e.compare("sle", count, room), with_table, lambda: e.effect(loop))
-        for op in list(e.block.ops):
+        e.choose(e.compare("sle", count, room), with_table, lambda: None)
+        choice, first = e.block.last_op, self.entry.first_op
+        assert isinstance(choice, scf.IfOp)
+        assert first is not None
+        self._put(self.start, first)
+        self._put(e, loop)
+        loop.detach()
+        end = choice.false_region.block.last_op
+        assert end is not None
+        choice.false_region.block.insert_op_before(loop, end)
+
+    def _put(self, emitted: Emitter, before: Operation) -> None:
+        """Move operations in front of another one."""
+        block = before.parent
+        assert block is not None
+        for op in emitted.block.walk():
+            op.location = self.loop.location
+        for op in list(emitted.block.ops):
             op.detach()
-            if at is None:
-                outside.add_op(op)
-            else:
-                outside.insert_op_before(op, at)
-            for inner in op.walk():
-                if inner is not loop and inner.parent_op() is not loop:
-                    inner.location = loop.location
+            block.insert_op_before(op, before)
 
     @property
-    def table_type(self) -> Attribute:
-        """Element type."""
-        type = self.table.memory.type
-        assert isinstance(type, MemRefType)
-        return type.element_type
+    def element(self) -> Attribute:
+        """Element type of the table."""
+        return next(iter(self.table.loads)).res.type
 
     def _array(self, shape: Sequence[int], type: Attribute, name: str) -> SSAValue:
         """Allocate an array for the whole function."""
-        before = Emitter(Block())
-        array = before.alloca(shape, type, SHARED, name)
-        self._at_start(before)
-        return array
-
-    def _at_start(self, before: Emitter) -> None:
-        first = self.entry.first_op
-        assert first is not None
-        for op in list(before.block.ops):
-            op.detach()
-            op.location = self.loop.location
-            self.entry.insert_op_before(op, first)
+        return self.start.alloca(shape, type, SHARED, name)
 
     # --- places
 
     def _span(self, number: int) -> tuple[Num, Num]:
-        """Return the first and last index of a moving dimension: of the row if they are those of its ends."""
+        """Return the first and last index of a moving dimension: the row's if it is monotone, else the function's."""
         e, indices = self.e, [place[number] for place in self.table.places.values()]
         if not all(_is_monotone(i, self.x) for i in indices):
             return 0, e.sub(e.dim(self.table.memory, self.table.moving[number]), 1)
@@ -216,15 +215,14 @@ class _Rewrite:
 
     def _at(self, index: SSAValue, x: Num) -> Num:
         """Compute an index at a column."""
-        values = {self.x: self.e.value(x)}
-        for op in _in_order(self.body, [index]):
-            copy = op.clone(values)
-            self.e.effect(copy)
+        values: dict[SSAValue, SSAValue] = {self.x: self.e.value(x)}
+        self._compute(_sorted(self.body, [index]), values)
         return values.get(index, index)
 
     def _place(self, indices: Sequence[Num], spans: Sequence[tuple[Num, Num]], extents: Sequence[Num]) -> Num:
         """Compute the first element of a place."""
-        e, found = self.e, 0
+        e = self.e
+        found: Num = 0
         for index, (low, _), extent in zip(indices, spans, extents, strict=True):
             found = e.add(e.mul(found, extent), e.sub(index, low))
         return e.mul(found, self.pitch)
@@ -236,10 +234,8 @@ class _Rewrite:
         e, memory, moving = self.e, self.table.memory, self.table.moving
         fixed = list(dict.fromkeys(i for plane in self.table.planes.values() for i in plane))
         needed = [n for n in (*fixed, *(end for span in spans for end in span)) if _known(n) is None]
-        held = Emitter(Block())
-        state = held.alloca([max(1, len(needed))], INDEX, SHARED, "held")
-        held.store(held.value(-1), state, [0])
-        self._at_start(held)
+        state = self._array([max(1, len(needed))], INDEX, "held")
+        self.start.store(self.start.value(-1), state, [0])
         differs: SSAValue | None = None
         for number, value in enumerate(needed or [0]):
             other = e.compare("ne", e.load(state, [number]), value)
@@ -275,28 +271,32 @@ class _Rewrite:
         """Emit the loops of each part of the row."""
         e, loop, of_places = self.e, self.loop, list(self.table.places.values())
         places = [self._array([self.columns], INDEX, "places") for _ in of_places]
-        points = [self._array([self.pitch, self.columns], self.table_type, "points") for _ in of_places]
+        points = [self._array([self.pitch, self.columns], self.element, "points") for _ in of_places]
         with e.loop(loop.ub, "part", start=loop.lb, step=self.columns) as part:
             end = e.min(e.add(part, self.columns), loop.ub)
             with e.loop(end, "x", start=part, simd=True) as x:
-                values = {self.x: x}
-                self._compute(_in_order(self.body, [i for place in of_places for i in place]), values)
+                values: dict[SSAValue, SSAValue] = {self.x: e.value(x)}
+                self._compute(_sorted(self.body, [i for place in of_places for i in place]), values)
                 for place, array in zip(of_places, places, strict=True):
                     number = self._place([values.get(i, i) for i in place], spans, extents)
                     e.store(e.value(number), array, [e.sub(x, part)])
-            for array, found in zip(places, points, strict=True):
-                self._load_points(table, array, found, e.sub(end, part))
+            for array, rows in zip(places, points, strict=True):
+                self._load_points(table, array, rows, e.sub(end, part))
             with e.loop(end, "x", start=part, simd=True) as x:
-                values = {self.x: x}
-                for load, (place, plane) in self.table.loads.items():
-                    values[load.res] = e.load(points[place], [plane, e.sub(x, part)])
-                stores = [op for op in self.body.ops if isinstance(op, memref.StoreOp)]
-                wanted = [v for store in stores for v in store.operands]
-                self._compute(_in_order(self.body, wanted, [load.res for load in self.table.loads]), values)
-                self._compute(stores, values)
+                self._finish(e.value(x), e.sub(x, part), points)
+
+    def _finish(self, x: SSAValue, column: Num, points: Sequence[SSAValue]) -> None:
+        """Emit the body of the loop with loaded points; `column`: of the part."""
+        values: dict[SSAValue, SSAValue] = {self.x: x}
+        for load, (place, plane) in self.table.loads.items():
+            values[load.res] = self.e.load(points[place], [plane, column])
+        stores = [op for op in self.body.ops if isinstance(op, memref.StoreOp)]
+        wanted = [v for store in stores for v in store.operands]
+        self._compute(_sorted(self.body, wanted, [load.res for load in self.table.loads]), values)
+        self._compute(stores, values)
 
     def _compute(self, ops: Sequence[Operation], values: dict[SSAValue, SSAValue]) -> None:
-        """Append copies of operations on `values`."""
+        """Append copies of operations on `values`, to which their results are added."""
         for op in ops:
             if not any(r in values for r in op.results):
                 self.e.effect(op.clone(values))
@@ -313,7 +313,7 @@ class _Rewrite:
         of_points.attributes[DEINTERLEAVE] = UnitAttr()
 
 
-def _in_order(body: Block, values: Sequence[SSAValue], ends: Sequence[SSAValue] = ()) -> list[Operation]:
+def _sorted(body: Block, values: Sequence[SSAValue], ends: Sequence[SSAValue] = ()) -> list[Operation]:
     """Return the operations of a body that compute values, in program order."""
     found = set(operations_behind(values, body, ends))
     return [op for op in body.ops if op in found]
@@ -329,11 +329,13 @@ _BY_CONSTANTS = (arith.MuliOp, arith.FloorDivSIOp, arith.ShRSIOp)
 
 def _is_monotone(value: SSAValue, x: SSAValue) -> bool:
     """Whether an index only rises, or only falls, with x."""
+    body = x.owner
+    assert isinstance(body, Block)
     while value is not x:
         op = value.owner
-        if not isinstance(op, Operation) or op.parent is not x.owner or not isinstance(value.type, IndexType):
+        if not isinstance(op, Operation) or op.parent is not body or not isinstance(value.type, IndexType):
             return False
-        inside = [v for v in op.operands if is_defined_in(v, x.owner) and _known(v) is None]  # type: ignore[arg-type]
+        inside = [v for v in op.operands if is_defined_in(v, body) and _known(v) is None]
         constant = all(_known(v) is not None for v in op.operands if v not in inside)
         if len(inside) != 1 or not (isinstance(op, _RISING) or (isinstance(op, _BY_CONSTANTS) and constant)):
             return False

@@ -20,8 +20,8 @@ class InOrderSchedule(ScheduleAttr):
     `prefetch`: steps ahead whose writes are prefetched, along the innermost dimension of the domain; 0 for none. It
     needs writes that go from row to row along it.
 
-    `planes`: adjacent points along the last pure coordinate that a thread takes together, of an update that writes where
-    data say: the places and terms of its points have one loop, their writes another. 0 for a single loop.
+    `planes`: adjacent points along the last pure coordinate that a thread takes together, of an update that writes
+    where data say: the places and terms of its points have one loop, their writes another. 0 for a single loop.
     """
 
     name = "schedule.in_order"

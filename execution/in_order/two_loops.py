@@ -22,18 +22,18 @@ from tilefuse.dialects.img.types import storage_type
 from tilefuse.lowering.emit import INDEX, PRIVATE, Num
 from tilefuse.lowering.update_body import PointRow, UpdateBody, UpdateFunction
 
-MOST_PLANES = 32
+MOST_APART_PLANES = 32
 """Planes of a thread at most: the terms of all stay in the first cache."""
 
 
 def writes_apart(update: UpdateOp) -> bool:
-    """Whether an update's writes may have a loop of their own: data say where, and no predicate whether."""
+    """Whether an update's writes may have a loop of their own: all at data-dependent places."""
     return UpdateFacts(update).write_map is WriteMap.Scattered and update.write_op.predicate is None
 
 
 def planes_together(update: UpdateOp, extent: int) -> int:
     """Return the planes along the last of several pure coordinates that share reads and places; 1 for no sharing."""
-    if len(update.pure) < 2 or not 1 < extent <= MOST_PLANES or not writes_apart(update):
+    if len(update.pure) < 2 or not 1 < extent <= MOST_APART_PLANES or not writes_apart(update):
         return 1
     plane, write = update.pure[-1], update.write_op
     moving = depending(update.body.block.ops, [plane])
@@ -51,7 +51,7 @@ class TwoLoops:
         written = [d for d in range(op.rank) if d not in op.pure_dims]
         self.places = {d: self.e.alloca([points], i32, PRIVATE, "places") for d in written}
         """Per dimension that data decide: the coordinate of each point's write."""
-        self.terms = [
+        self.terms: list[SSAValue | None] = [
             None if isinstance(term.owner, arith.ConstantOp)
             else self.e.alloca([planes * points], storage_type(function.element(n)), PRIVATE, "terms")
             for n, term in enumerate(op.write_op.values)
@@ -86,9 +86,9 @@ class TwoLoops:
             for d, array in self.places.items():
                 e.store(e.op(arith.IndexCastOp(e.value(position[d]), i32)), array, [i])
             for k in range(planes.count):
-                for term, array in zip(body.terms(k), self.terms, strict=True):
-                    if array is not None:
-                        e.store(term, array, [e.add(i, k * self.points)])
+                for term, terms in zip(body.terms(k), self.terms, strict=True):
+                    if terms is not None:
+                        e.store(term, terms, [e.add(i, k * self.points)])
         with e.loop(count, "x") as i:
             found = {d: e.op(arith.IndexCastOp(e.load(array, [i]), INDEX)) for d, array in self.places.items()}
             for k in range(planes.count):
@@ -98,7 +98,7 @@ class TwoLoops:
                 self._write(at, found, e.add(i, k * self.points))
 
     def _write(self, where: Mapping[SSAValue, Num], found: Mapping[int, SSAValue], index_of_terms: Num) -> None:
-        """Combine the terms of a point with what stands at its place."""
+        """Combine the terms of a point with the values at its place."""
         e, function, op = self.e, self.function, self.function.op
         of_pure = {d: where[c] for c, d in zip(op.pure, op.pure_dims, strict=True)}
         position = [found[d] if d in found else of_pure[d] for d in range(op.rank)]

@@ -25,7 +25,8 @@ def planes_at_once(node: Node, rows: StageRows) -> list[tuple[int, ...]]:
 
     Reads across rows leave no room in the first cache for lines of other planes.
     """
-    if rows.planes not in range(2, (GATHERED_AT_ONCE if _gathers(node) else PLANES_AT_ONCE) + 1) or any(f.dim is not None for f in rows.follow[2:]):
+    most = GATHERED_AT_ONCE if _gathers(node) else PLANES_AT_ONCE
+    if not 1 < rows.planes <= most or any(f.dim is not None for f in rows.follow[2:]):
         return []
     if node.shared_row_instructions < IN_COMMON * node.row_instructions or reads_across(node, ()):
         return []
@@ -33,7 +34,7 @@ def planes_at_once(node: Node, rows: StageRows) -> list[tuple[int, ...]]:
 
 
 def _gathers(node: Node) -> bool:
-    """Whether a stage reads a function where data decide."""
+    """Whether a stage reads a function at data-dependent places."""
     return any(isinstance(i, GeneralIndex) and i.data_dependent for access in node.hull for i in access.indices)
 
 

@@ -86,12 +86,13 @@ _NUMBERS = {"f32": ("float", "floats"), "i32": (UNSIGNED[32], "ints")}
 
 
 def interleaved_helpers() -> dict[str, Helper]:
-    """Return the helpers that load `planes` elements at each of `n` places, those of a plane to a row of `pitch`."""
+    """Return the helpers that load `planes` elements at each of `n` places, each to a row of `pitch` elements."""
     return {f"load_planes_{kind}": Helper(_load_planes(kind, *names)) for kind, names in _NUMBERS.items()}
 
 
 def _load_planes(kind: str, number: str, vector: str) -> str:
-    return f"""void load_planes_{kind}({number}* restrict r, int pitch, const {number}* restrict table, const idx* restrict at, int planes, int n) {{
+    arguments = f"{number}* restrict r, int pitch, const {number}* restrict table, const idx* restrict at, int planes"
+    return f"""void load_planes_{kind}({arguments}, int n) {{
   int i = 0;
 #if LANES > 1 && (defined(__clang__) || __GNUC__ >= 12)
   for (; i + LANES <= n; i += LANES)
@@ -131,10 +132,10 @@ def _permutations(lanes: int) -> str:
 
     low, high, left, right = of((0, 4, 1, 5)), of((2, 6, 3, 7)), of((0, 1, 4, 5)), of((2, 3, 6, 7))
     shuffle = "__builtin_shufflevector"
-    lines = [f"const __typeof__(v[0]) {n} = {shuffle}(v[{a}], v[{b}], {of_what});"
-             for n, a, b, of_what in (("a", 0, 1, low), ("b", 2, 3, low), ("c", 0, 1, high), ("d", 2, 3, high))]  # fmt: skip
+    mixed = (("a", 0, 1, low), ("b", 2, 3, low), ("c", 0, 1, high), ("d", 2, 3, high))
+    lines = [f"const __typeof__(v[0]) {n} = {shuffle}(v[{a}], v[{b}], {order});" for n, a, b, order in mixed]
     pairs = (("a", "b", left), ("a", "b", right), ("c", "d", left), ("c", "d", right))
-    lines += [f"w[{k}] = {shuffle}({a}, {b}, {of_what});" for k, (a, b, of_what) in enumerate(pairs)]
+    lines += [f"w[{k}] = {shuffle}({a}, {b}, {order});" for k, (a, b, order) in enumerate(pairs)]
     return "\n".join("      " + line for line in lines)
 
 
