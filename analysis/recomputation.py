@@ -180,7 +180,11 @@ class Recomputation:
             # the recurrence's kernel stores it in place of its own results: as many bytes, and read along rows
             return False
         if len(sites) > 1 and stage not in self._cheap and not _is_stored_for_updates(sites):
-            return self._is_read_in_part(stage, sites) or self._is_planes_of_memory(stage, sites)
+            return (
+                self._is_read_in_part(stage, sites)
+                or self._is_planes_of_memory(stage, sites)
+                or self._is_planes_of_loop(stage, sites)
+            )
         return not self._costs_more(stage, sites)
 
     def cost(self, stage: StageOp) -> float:
@@ -211,6 +215,29 @@ class Recomputation:
         first = next(beside)
         # the chains of stages last, as it takes time to follow them
         return all(other == first for other in beside) and self._is_of_memory(stage)
+
+    def _is_planes_of_loop(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
+        """Whether one reader on a CPU combines planes of a stage at its own points, in a loop over all of its planes.
+
+        There planes that all planes of the reader need are computed once, and the loop loads and computes meanwhile.
+        """
+        reader = sites[0][0]
+        if self._machine.is_gpu or not isinstance(reader, StageOp) or any(other is not reader for other, _, _ in sites):
+            return False
+        planes, coordinates = self._few_planes(reader), reader.body.block.args
+        beside = all(
+            isinstance(e, AffineDimExpr) and indices[e.position] is coordinates[n]
+            for _, map, indices in sites for n, e in enumerate(map.results[:2])
+        )  # fmt: skip
+        if planes == 1 or not beside:
+            return False
+        return sum(self.evaluations(s, together=True) for s in sites) <= math.prod(self._extents[stage])
+
+    def _few_planes(self, reader: StageOp) -> int:
+        """Count the planes of a reader, if they are few and all declared; else 1."""
+        bounds, planes = self._bounds_of(reader), self._extents[reader][2:]
+        fits = len(bounds) == reader.rank and all(is_small(b) for b in bounds[2:])
+        return count if fits and 1 < (count := math.prod(planes)) <= PLANES_AT_ONCE else 1
 
     def _is_of_memory(self, stage: StageOp) -> bool:
         """Whether a stage reads, directly or through pointwise stages, only functions that no reader can compute."""
@@ -243,10 +270,7 @@ class Recomputation:
         reader, _, _ = site
         if self._machine.is_gpu or not isinstance(reader, StageOp) or self._cost[stage, False] < self._own[reader][0]:
             return 1
-        coordinates, bounds, planes = reader.body.block.args, self._bounds_of(reader), self._extents[reader][2:]
-        fits = len(bounds) == len(coordinates) and all(is_small(b) for b in bounds[2:])
-        count = math.prod(planes)
-        return count if fits and 1 < count <= PLANES_AT_ONCE and _used_by(site).issubset(coordinates[:2]) else 1
+        return self._few_planes(reader) if _used_by(site).issubset(reader.body.block.args[:2]) else 1
 
     def _bounds_of(self, stage: StageOp) -> KnownBox:
         """Return the known bounds of a stage per dimension, or its declared ones; none if it has neither."""
@@ -256,7 +280,8 @@ class Recomputation:
         """Count how often a reader that alone needs an expression evaluates it.
 
         A thread of a GPU has all points of a small dimension, and computes once what does not depend on it: `together`,
-        of sums, too, whose threads may have few points of a dimension that nobody declared.
+        of sums, too, whose threads may have few points of a dimension that nobody declared; and of the few planes that
+        a loop of a CPU computes together.
         """
         reader, _, _ = site
         coordinates, used = reader.body.block.args, _used_by(site)
@@ -268,6 +293,8 @@ class Recomputation:
         elif self._machine.is_gpu and used.issubset(coordinates):
             bounds = self._bounds_of(reader)
             once = {d for d, a in enumerate(coordinates) if a not in used and is_small(bounds[d] if bounds else None)}
+        elif together and used.issubset(coordinates[:2]) and self._few_planes(reader) > 1:
+            once = set(range(2, reader.rank))
         return math.prod(n for d, n in enumerate(self._extents[reader]) if d not in once)
 
     def _note_cost(self, stage: StageOp) -> None:

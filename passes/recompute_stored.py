@@ -50,7 +50,7 @@ def recomputed(
 ) -> Iterator[Recomputed]:
     """Yield the stored stages that are cheaper to recompute at their readers, last ones first.
 
-    On a CPU these are only such as need not be stored then, as one kernel is left that reads them. Each is to be
+    On a CPU these are only such as need not be stored then, as one kernel at most is left that reads them. Each is to be
     applied before the next is drawn: what it reads then has other readers. `all_costs` is called
     before the first one, and only where a stage may be computed elsewhere: it takes time, and few pipelines have such.
     """
@@ -78,7 +78,7 @@ def recomputed(
                 removes_kernel=undone and left == {id},
                 joins=not inside and len({kernel_of.get(r, r) for r in evaluations.keys() - chosen.keys()}) == 1,
             )  # fmt: skip
-            if chosen and (machine.is_gpu or change.joins) and change.saving(model, costs, machine) > 0:
+            if chosen and (machine.is_gpu or change.joins or undone) and change.saving(model, costs, machine) > 0:
                 left -= {id} if undone else set()
                 yield Recomputed(stage, frozenset(chosen))
 

@@ -12,7 +12,7 @@ from tilefuse.execution.across import reads_across
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.row_strip.rows import StageRows
 
-IN_COMMON = 0.5
+IN_COMMON = 0.25
 """Share of a stage's instructions along a row that depends on no plane, from which on all planes are in one loop."""
 
 
