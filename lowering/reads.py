@@ -71,6 +71,8 @@ class TileContext:
     """Whether indices that move to the right with x (`moves_right`) are inside of all boundaries and buffers."""
     phase: Phase | None = None
     """Which columns are computed, if of several side by side each by itself; then such indices move with its k."""
+    moved_rows: Mapping[BoundaryOp, Num] = field(default_factory=dict)
+    """Rows that boundaries read, where these have been moved already (`FoldedRows`)."""
 
     def absolute(self, e: Emitter, follow: Follow, relative: Num) -> Num:
         """Convert a tile-relative coordinate to an absolute one."""
@@ -357,6 +359,9 @@ def _apply_boundary(
     for position, d in enumerate(op.dimensions):
         if d in free:
             continue
+        if d == 1 and op in tile.moved_rows:
+            where[d] = tile.moved_rows[op]
+            continue
         first, extent = boundary_span(e, tile, op, position)
         x = where[d]
         last = e.sub(e.add(first, extent), 1)
@@ -397,27 +402,33 @@ def moved_into(e: Emitter, x: Num, first: Num, most: Num) -> Num:
     return e.add(first, e.clamp(e.sub(x, first), 0, most))
 
 
-def _floor_mod(e: Emitter, a: Num, b: Num) -> Num:
-    # a mod b in 0..b-1 for b > 0, by the remainder that hardware has
+def floor_mod(e: Emitter, a: Num, b: Num) -> Num:
+    """Emit a mod b in 0..b-1 for b > 0, by the remainder that hardware has."""
     r = e.op(arith.RemSIOp(e.value(a), e.value(b)))
     return e.pick(e.compare("slt", r, 0), e.add(r, b), r)
 
 
 def _repeat_image(e: Emitter, x: Num, first: Num, extent: Num, last: Num) -> Num:
-    return e.add(first, _floor_mod(e, e.sub(x, first), extent))
+    return e.add(first, floor_mod(e, e.sub(x, first), extent))
+
+
+def mirrored_period(e: Emitter, kind: BoundaryKind, extent: Num) -> Num:
+    """Emit the period of a boundary that mirrors a picture of `extent` points."""
+    twice = e.mul(extent, 2)
+    return twice if kind is BoundaryKind.MirrorImage else e.max(e.sub(twice, 2), 1)
 
 
 def _mirror_image(e: Emitter, x: Num, first: Num, extent: Num, last: Num) -> Num:
     # ... c b a | a b c | c b a ...: period 2 n
-    t = _floor_mod(e, e.sub(x, first), e.mul(extent, 2))
-    back = e.sub(e.sub(e.mul(extent, 2), 1), t)
-    return e.add(first, e.min(t, back))
+    period = mirrored_period(e, BoundaryKind.MirrorImage, extent)
+    t = floor_mod(e, e.sub(x, first), period)
+    return e.add(first, e.min(t, e.sub(e.sub(period, 1), t)))
 
 
 def _mirror_interior(e: Emitter, x: Num, first: Num, extent: Num, last: Num) -> Num:
     # ... c b | a b c | b a ...: period 2 n - 2, and 1 for a single point
-    period = e.max(e.sub(e.mul(extent, 2), 2), 1)
-    t = _floor_mod(e, e.sub(x, first), period)
+    period = mirrored_period(e, BoundaryKind.MirrorInterior, extent)
+    t = floor_mod(e, e.sub(x, first), period)
     return e.add(first, e.min(t, e.sub(period, t)))
 
 

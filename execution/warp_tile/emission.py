@@ -40,6 +40,7 @@ from tilefuse.execution.warp_tile.footprints import Footprint, is_prefetchable
 from tilefuse.execution.warp_tile.layout import LANES, WarpLayout, in_grid
 from tilefuse.lowering.buffers import KernelBuffer
 from tilefuse.lowering.emit import INDEX, Emitter, Num
+from tilefuse.lowering.folded_rows import folded_rows
 from tilefuse.lowering.reads import Point, Resident, TileContext, emit_stage, read_global
 from tilefuse.lowering.rows import row_of
 from tilefuse.lowering.stored import Stored
@@ -165,18 +166,21 @@ class WarpTileBody:
         buffer = tile.buffers[base]
         rank = 2 + len(footprint.rest)
         replaces = False
+        uniform = may_be_uniform(source, footprint, self.layout.vector)
+        folded = folded_rows(e, tile, source, -self.layout.top - footprint.above) if uniform else None
 
         def points(relative: list[Num]) -> list[SSAValue]:
             return [read_global(e, tile, source, self._absolute(relative, footprint), None)]
 
         def rows(relative: list[Num]) -> list[SSAValue]:
             nonlocal replaces
-            found = row_of(e, tile, source, self._absolute(relative, footprint), self.layout.vector)
+            here = replace(tile, moved_rows={} if folded is None else folded.moved(e, relative[1]))
+            found = row_of(e, here, source, self._absolute(relative, footprint), self.layout.vector)
             assert found is not None
             replaces = found.keep is not None
             return [*(e.value(i) for i in found.index), *(found.edges or ()), *(found.keep or ())]
 
-        in_rows = self._region(rank, rows) if may_be_uniform(source, footprint, self.layout.vector) else None
+        in_rows = self._region(rank, rows) if uniform else None
         border = BorderLoad(tile.border, self._region(rank, points))
         if in_rows is not None:
             border = replace(

@@ -37,6 +37,10 @@ PARTITIONS = 4
 IDLE_PLACES = 0.12
 """Share of the places of resident warps that are idle where a block has two warps for each part: the next block begins
 when the last warp of one has ended. Without it kernels with blocks of eight warps take 1.03 times what they should."""
+BURSTS_US, BURSTS_POWER, ACCESS_BYTES = 4.6, 0.03, 16
+"""Microseconds of DRAM traffic in flight up to which more of it makes memory faster where warps pass one another more
+bytes than they load, and the power with which it does, for each byte more over those loaded: a block loads nothing
+while its warps wait for rows, so that loads come in bursts. Bytes of an access of shared memory."""
 FULL_THREADS = 1024
 """Threads resident on a multiprocessor for which `overlap` is given."""
 
@@ -126,7 +130,7 @@ def _microseconds(work: WarpFeatures, machine: Machine) -> float:
     load = tiles * LANES * touched / (machine.instructions_per_us * c.load_bytes_per_instruction)
     longer, shorter = max(memory, compute), min(memory, compute)
     power = c.overlap * math.pow(resident / FULL_THREADS, c.overlap_power)
-    both = _beside(longer, shorter + load, power)
+    both = max(_beside(longer, shorter + load, power), memory * _bursts(work, machine))
     in_first_wave = min(1.0, c.desynchronized * together) * shorter
     begun = work.blocks / machine.cores * c.block_us
     tail = instructions * c.tail_us * (1.0 + c.guarded_tail * work.guarded)
@@ -177,6 +181,16 @@ def _compute(work: WarpFeatures, of_lane: float, machine: Machine) -> float:
     idle = per_core * machine.cores / work.blocks - 1.0
     slow = math.pow(max(1.0, c.full_issue_threads / work.resident_threads(machine)), c.full_issue_power)
     return compute * slow * (1.0 + (1.0 if full else c.imbalance) * idle)
+
+
+def _bursts(work: WarpFeatures, machine: Machine) -> float:
+    """Return the time of memory that is not hidden, over that with loads always in flight."""
+    if not work.loads:
+        return 1.0
+    ample = BURSTS_US * machine.bytes_per_us / machine.cores
+    in_flight = max(1.0, work.resident_threads(machine) * work.loaded_bytes)
+    passed = work.exchanges * ACCESS_BYTES / max(1.0, work.loaded_bytes)
+    return math.pow(max(1.0, ample / in_flight), BURSTS_POWER * max(0.0, passed - 1.0))
 
 
 def _dram(work: WarpFeatures, machine: Machine) -> float:

@@ -25,7 +25,8 @@ from tilefuse.execution.warp_tile.footprints import is_prefetchable
 from tilefuse.execution.warp_tile.layout import LANES, group_layout, in_grid
 from tilefuse.lowering.buffers import KernelBuffer
 from tilefuse.lowering.emit import Emitter, Num
-from tilefuse.lowering.reads import TileContext, all_of, locate
+from tilefuse.lowering.folded_rows import periodic_boundary
+from tilefuse.lowering.reads import TileContext, all_of, boundary_span, locate
 from tilefuse.lowering.rows import fit_between, row_of
 
 _CLAMPING = (BoundaryKind.RepeatEdge, BoundaryKind.ConstantExterior)
@@ -241,6 +242,11 @@ class WarpPlan(KernelPlan):
             row = row_of(e, tile, source, [x, top, *deep], at.vector, LANES)
             assert row is not None
             result = e.both(result, row.vectors_uniform)
+            if (boundary := periodic_boundary(source)) is not None:
+                # all rows of a tile are in one period and the next (`FoldedRows`)
+                _, extent = boundary_span(e, tile, boundary, boundary.dimensions.index(1))
+                rows = at.warps * at.pitch + footprint.above + footprint.below
+                result = e.both(result, e.compare("sge", extent, rows))
             if footprint.in_words:
                 # what lies beside a row is in the buffer, but before its first and behind its last
                 metadata = memref.ExtractStridedMetaDataOp(tile.buffers[behind_boundaries(source)[0]].memref)

@@ -64,6 +64,25 @@ def test_edges(seed, monkeypatch, tmp_path):
     assert not any(misaligned)
 
 
+@pytest.mark.parametrize("outer", ["repeat_image", "mirror_image", "mirror_interior"])
+@pytest.mark.parametrize("down", [0, 5, -71])  # rows from the picture to what is read
+def test_rows_beyond_a_periodic_picture(outer, down, monkeypatch, tmp_path):
+    misaligned = emulate(monkeypatch, tmp_path)
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 2, "image")
+    around = getattr(hl.BoundaryConditions, outer)(image)
+    f = hl.Func("f")
+    f[x, y] = around[x, y + down - 2] + 3 * around[x, y + down] + 5 * around[x, y + down + 1]
+    program = hl.Pipeline(f).compile("cpu", passes=warp_tiles(4, 2, rows=4, exchange=0), strict_float=True)
+    meaning = hl.Pipeline(f).compile("reference")
+    for height in (1, 2, 7, 10, 11, 12, 40):  # a tile reads 11 rows
+        picture, _ = array(np.float32, height, 128, 0, 0)
+        out, _ = array(np.float32, height, 128, 0, 0)
+        picture[...] = np.random.default_rng(height).integers(0, 200, picture.shape)
+        program(picture, out=out)
+        np.testing.assert_array_equal(out, meaning(picture), err_msg=f"{height} rows")
+    assert misaligned, "no kernel ran"
+
+
 @pytest.mark.parametrize(
     ("element", "dtype", "vector", "left"),
     [
