@@ -50,6 +50,11 @@ INPUT_READ = 2.5
 """Instructions of a read that stays a read in either case."""
 
 
+REPEATED_WORK = 1.8
+"""Operations and loads of computing a stage where it is read, over those of keeping its rows, from which on a CPU keeps
+them."""
+
+
 def _own_cost(stage: StageOp) -> tuple[float, int]:
     """Return the instructions per point, reads excluded, and the reads."""
     cost, reads = 0.0, 0
@@ -185,11 +190,22 @@ class Recomputation:
                 or self._is_planes_of_memory(stage, sites)
                 or self._is_planes_of_loop(stage, sites)
             )
-        return not self._costs_more(stage, sites)
+        return not self._repeats_work(stage, sites) and not self._costs_more(stage, sites)
 
     def cost(self, stage: StageOp) -> float:
         """Return the instructions per point of a stage that is computed where it is read."""
         return self._cost[stage, False]
+
+    def _repeats_work(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
+        """Whether a CPU that keeps rows of a stage does far less than one that computes the stage at several sites.
+
+        There one of its operations costs nothing: a product that is added takes one instruction (Harris corners).
+        """
+        if self._machine.is_gpu or len(sites) == 1 or stage not in self._cheap:
+            return False
+        operations, loads = self._own[stage]
+        again = len(sites) * (max(0.0, operations - 1.0) + loads)
+        return again > REPEATED_WORK * (operations + loads + 1.0 + len(sites))
 
     def _is_read_in_part(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
         """Whether all `sites` together read fewer values than the stage has, as data-dependent reads of a table may.
