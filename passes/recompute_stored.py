@@ -51,7 +51,8 @@ def recomputed(
     """Yield the stored stages that are cheaper to recompute at their readers, last ones first.
 
     On a CPU these are only such as need not be stored then, as one kernel at most is left that reads them. Each is to
-    be applied before the next is drawn: what it reads then has other readers. `all_costs` is called before the first one, and only where a stage may be computed elsewhere: it takes time, and few pipelines have such.
+    be applied before the next is drawn: what it reads then has other readers. `all_costs` is called before the
+    first one, and only where a stage may be computed elsewhere: it takes time, and few pipelines have such.
     """
     costs: Recomputation | None = None
     kernel_of: dict[Operation, int] = {model.nodes[id].op: n for n, (members, _) in enumerate(groups) for id in members}
