@@ -50,9 +50,9 @@ def recomputed(
 ) -> Iterator[Recomputed]:
     """Yield the stored stages that are cheaper to recompute at their readers, last ones first.
 
-    On a CPU these are only such as need not be stored then, as one kernel at most is left that reads them. Each is to
-    be applied before the next is drawn: what it reads then has other readers. `all_costs` is called before the
-    first one, and only where a stage may be computed elsewhere: it takes time, and few pipelines have such.
+    On a CPU these are only such as need not be stored then, as one kernel is left that reads them, or none and all
+    readers are stages. Each is to be applied before the next is drawn: what it reads has other readers then. `all_costs`
+    is called before the first, and only where a stage may be computed elsewhere: it takes time, and few have such.
     """
     costs: Recomputation | None = None
     kernel_of: dict[Operation, int] = {model.nodes[id].op: n for n, (members, _) in enumerate(groups) for id in members}
@@ -78,7 +78,8 @@ def recomputed(
                 removes_kernel=undone and left == {id},
                 joins=not inside and len({kernel_of.get(r, r) for r in evaluations.keys() - chosen.keys()}) == 1,
             )  # fmt: skip
-            if chosen and (machine.is_gpu or change.joins or undone) and change.saving(model, costs, machine) > 0:
+            nowhere = undone and all(isinstance(reader, StageOp) for reader in chosen)
+            if chosen and (machine.is_gpu or change.joins or nowhere) and change.saving(model, costs, machine) > 0:
                 left -= {id} if undone else set()
                 yield Recomputed(stage, frozenset(chosen))
 

@@ -33,6 +33,8 @@ OWN_THREADS: tuple[tuple[tuple[int, ...], ...], ...] = ((), ((128,), (64,), (32,
 """Threads with tables of their own that are tried, along one and two pure coordinates."""
 MOST_OWN_POINTS = 4
 """Pure points of a thread with a table for each."""
+EVEN_ROUNDS = 1.1
+"""Time of the blocks that a core has, over that with the most even distribution, that is as good."""
 CPU_COPIES, CPU_POINTS = 4, 256
 """On a CPU, points side by side count in tables of their own, so that none waits for the one before."""
 
@@ -63,7 +65,7 @@ def shared_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate
     elements = float(box.size if box is not None else max(1, math.prod(facts.box) // max(1, pure)))
     for threads, resident in SHAPES if machine.is_gpu else ((1, 1),):
         most = max(1, work.steps // LEAST_POINTS)
-        blocks = max(1, min(machine.cores * resident // max(1, min(pure, machine.cores)), most))
+        blocks = blocks_of_a_point(pure, machine, resident, most)
         for copies in _copies(update, box.size if box is not None else 0, machine, resident):
             features = ScatterFeatures(
                 blocks=blocks * pure, bytes=bytes, instructions=work.instructions + 4 * values, values=values,
@@ -87,7 +89,7 @@ def fold_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
             continue
         resident = min(machine.max_threads_per_core // threads, machine.fast_bytes_per_core // (size + 1024), 8)
         resident = resident if machine.is_gpu else 1
-        blocks = max(1, min(machine.cores * resident // max(1, min(pure, machine.cores)), work.steps // LEAST_POINTS))
+        blocks = blocks_of_a_point(pure, machine, resident, work.steps // LEAST_POINTS)
         all_threads = float(blocks * threads * pure)
         tables = all_threads * box.size
         features = ThreadTableFeatures(
@@ -119,6 +121,16 @@ def own_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
             steps=work.steps * (1 + points) / 2, elements=box.size * points, threads=math.prod(pure), resident=room,
         )  # fmt: skip
         yield _candidate(ScatterSchedule(threads=counts, thread_tables=1, points=points), features, machine)
+
+
+def blocks_of_a_point(pure: int, machine: Machine, resident: int, most: int) -> int:
+    """Return the blocks that share the domain of a pure point: all cores have blocks, on a CPU equally many."""
+    fewest = max(1, min(machine.cores * resident // max(1, min(pure, machine.cores)), most))
+    if machine.is_gpu:
+        return fewest
+    more = range(fewest, max(fewest, min(2 * machine.cores, most)) + 1)
+    rounds = {blocks: -(-pure * blocks // machine.cores) / blocks for blocks in more}
+    return min(blocks for blocks in more if rounds[blocks] <= EVEN_ROUNDS * min(rounds.values()))
 
 
 def _own_points(update: UpdateOp, pure: Sequence[int]) -> Iterator[int]:

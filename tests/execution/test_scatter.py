@@ -1,13 +1,16 @@
 """The execution model `scatter` against the evaluator: on the CPU, and its CUDA text on the emulated GPU."""
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from emulated_cuda import emulate
 
 import tilefuse as hl
+from tilefuse.analysis.machine import machine
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.execution.scatter.search import blocks_of_a_point
 from tilefuse.passes.pipeline import standard_passes
 from tilefuse.passes.tile import Tile
 
@@ -332,6 +335,15 @@ def test_the_search_takes_it_for_large_domains_alone(target):
     small = histogram(photo(), lambda p, r: p[r.x, r.y], 256, r=hl.RDom([(0, 2), (0, 1)]))
     assert "#schedule.scatter" in hl.Pipeline(h).compile(target, extent=LARGE).ir("tile")
     assert "#schedule.in_order" in hl.Pipeline(small).compile(target, extent=LARGE).ir("tile")
+
+
+@pytest.mark.parametrize(
+    ("pure", "cores", "most", "split"),
+    [(1, 2, 99, 2), (3, 2, 99, 2), (4, 2, 99, 1), (3, 16, 99, 5), (3, 16, 5, 5), (40, 16, 99, 2), (1, 16, 0, 1)],
+)
+def test_cores_of_a_cpu_have_as_many_blocks(pure, cores, most, split):
+    """Two cores with the histograms of three planes would take two rounds, half of the second idle."""
+    assert blocks_of_a_point(pure, replace(machine("x86_64_avx2"), cores=cores), 1, most) == split
 
 
 def reads_itself(p, r):
