@@ -50,9 +50,9 @@ def recomputed(
 ) -> Iterator[Recomputed]:
     """Yield the stored stages that are cheaper to recompute at their readers, last ones first.
 
-    On a CPU these are only such as need not be stored then, as one kernel is left that reads them, or none and all
-    readers are stages. Each is to be applied before the next is drawn: what it reads has other readers then. `all_costs`
-    is called before the first, and only where a stage may be computed elsewhere: it takes time, and few have such.
+    On a CPU these are only such as need not be stored then, as one kernel is left that reads them, or none and all the
+    readers are stages. Each is to be applied before the next is drawn: the functions that it reads have other readers
+    then. `all_costs` is called before the first, and only where a stage may be computed elsewhere: it takes time.
     """
     costs: Recomputation | None = None
     kernel_of: dict[Operation, int] = {model.nodes[id].op: n for n, (members, _) in enumerate(groups) for id in members}
