@@ -17,6 +17,7 @@ MODELS = {
 
 PASSES = {
     "pack-subwords": ("warp_tile.pack_subwords", "PackSubwords"),
+    "convert-early": ("warp_tile.convert_early", "ConvertEarly"),
     "roll-stages": ("warp_tile.roll_stages", "RollStages"),
     "lower-warp-tiles": ("warp_tile.lower_warp_tiles", "LowerWarpTiles"),
 }

@@ -130,8 +130,9 @@ class WarpTile(TiledModel):
         return WarpPlan(group, model, differing)
 
     def lowering_passes(self, *, warps: bool) -> list[ModulePass]:
+        from tilefuse.execution.warp_tile.convert_early import ConvertEarly
         from tilefuse.execution.warp_tile.lower_warp_tiles import LowerWarpTiles
         from tilefuse.execution.warp_tile.pack_subwords import PackSubwords
         from tilefuse.execution.warp_tile.roll_stages import RollStages
 
-        return [PackSubwords(), RollStages(), LowerWarpTiles(warps=warps)]
+        return [PackSubwords(), ConvertEarly(), RollStages(), LowerWarpTiles(warps=warps)]

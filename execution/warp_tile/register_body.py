@@ -77,6 +77,8 @@ class RegisterBody(Registers):
                         load_tile(self, load)
                     for prefetch in part.prefetches:
                         prefetch_lines(self, prefetch)
+                    for conversion in part.conversions:
+                        self._all_rows(conversion)
                     if part is first:
                         self.masks.write(self.warp, self.lane)
                     self._sweep(part)
@@ -151,6 +153,10 @@ class RegisterBody(Registers):
             condition = e.both(condition, e.compare("slt", t, step.end))
         with e.when(condition):
             yield e.add(t, step.rows[0] - step.lag)
+
+    def _all_rows(self, op: MapOp) -> None:
+        with self.e.loop(op.layout.height, "r", unroll=True) as r:
+            self._map_row(op, self.e.add(r, op.layout.rows[0]))
 
     def _map_row(self, op: MapOp, row: Num) -> None:
         e, layout = self.e, op.layout

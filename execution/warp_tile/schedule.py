@@ -19,6 +19,9 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, WarpPrefetchOp
 from tilefuse.dialects.warp.layout import HalfOpen, Layout, TileType
 
+TO_INTEGER = (arith.FPToSIOp, arith.FPToUIOp)
+"""Conversions of floats that `convert-early` moves."""
+
 
 def unwidened(tile: SSAValue) -> SSAValue:
     """Return the tile that a chain of `warp.neighbours` started from; the tile itself if there is none."""
@@ -51,6 +54,18 @@ def own_rows(layout: Layout) -> HalfOpen:
     return max(layout.rows[0], 0), min(layout.rows[1], layout.pitch)
 
 
+def converts_loaded(op: MapOp) -> bool:
+    """Whether an operation is the conversion of a loaded tile to integers."""
+    read, *others = op.body.block.ops
+    return (
+        isinstance(read, AtOp)
+        and isinstance(read.tile.owner, LoadOp)
+        and read.offsets == (0, 0)
+        and len(others) == 2
+        and isinstance(others[0], TO_INTEGER)
+    )
+
+
 @dataclass
 class SweepStep:
     """One operation in its segment's sweep."""
@@ -73,6 +88,8 @@ class Segment:
     receives: list[NeighboursOp] = field(default_factory=list)
     loads: list[LoadOp] = field(default_factory=list)
     prefetches: list[WarpPrefetchOp] = field(default_factory=list)
+    conversions: list[MapOp] = field(default_factory=list)
+    """Of loaded tiles to integers, all rows at once."""
     sweep: list[SweepStep] = field(default_factory=list)
     sends: list[NeighboursOp] = field(default_factory=list)
 
@@ -109,6 +126,9 @@ def segments(ops: Sequence[Operation]) -> list[Segment]:
             segment(n).prefetches.append(op)
             continue
         assert isinstance(op, MapOp | NeighboursOp | StoreOp)
+        if isinstance(op, MapOp) and converts_loaded(op):
+            segment(n).conversions.append(op)
+            continue
         if isinstance(op, NeighboursOp) and not any(layout_of(op.wider).reach):
             continue  # nothing is left to do row by row
         rows = own_rows(layout_of(op.tile)) if isinstance(op, StoreOp) else layout_of(op.results[0]).rows

@@ -3,9 +3,9 @@
 // RUN: not pipeline-opt %s -t cuda 2>&1 | filecheck %s
 // RUN: not pipeline-opt %s -t c 2>&1 | filecheck %s
 // RUN: not pipeline-opt %s -p 'group-stages,tile,promote-memory' -t cuda 2>&1 | filecheck %s
-// RUN: pipeline-opt %s -p 'inline-stages,group-stages,tile,promote-memory,lower-groups,pack-subwords,roll-stages,lower-warp-tiles,split-divisions,expand-division,expand-shifts,merge-versions' -t cuda | filecheck %s --check-prefix=KERNEL
+// RUN: pipeline-opt %s -p 'inline-stages,group-stages,tile,promote-memory,lower-groups,pack-subwords,convert-early,roll-stages,lower-warp-tiles,split-divisions,expand-division,expand-shifts,merge-versions' -t cuda | filecheck %s --check-prefix=KERNEL
 
-// CHECK:      no_kernels.mlir:[[# @LINE + 6]]:1: error: no kernels to print; run inline-stages,group-stages,tile,promote-memory,lower-groups,pack-subwords,roll-stages,lower-warp-tiles,split-divisions,expand-division,expand-shifts,merge-versions first
+// CHECK:      no_kernels.mlir:[[# @LINE + 6]]:1: error: no kernels to print; run inline-stages,group-stages,tile,promote-memory,lower-groups,pack-subwords,convert-early,roll-stages,lower-warp-tiles,split-divisions,expand-division,expand-shifts,merge-versions first
 // CHECK-NEXT: img.pipeline @copy {
 // CHECK-NEXT: {{^\^$}}
 // CHECK-NOT:  {{.}}

@@ -2,6 +2,7 @@
 
 import functools
 import random
+import re
 import shutil
 
 import numpy as np
@@ -62,6 +63,24 @@ def test_edges(seed, monkeypatch, tmp_path):
         assert (memory == UNTOUCHED).all(), f"{width} x {height}, {tile}: stored outside of the picture"
     assert misaligned, "no kernel ran"
     assert not any(misaligned)
+
+
+@pytest.mark.parametrize("computed", [0, 1])
+@pytest.mark.parametrize("exchange", [0, 1])
+@pytest.mark.parametrize("integer", [hl.Int(32), hl.UInt(8), hl.Int(16)])
+def test_floats_converted_before_they_are_passed_on(integer, exchange, computed, monkeypatch, tmp_path):
+    emulate(monkeypatch, tmp_path)
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 2, "image")
+    around = hl.BoundaryConditions.repeat_edge(image)
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = hl.sqrt(abs(around[x, y])) * 3 - hl.sqrt(abs(around[x + 1, y + 1]))
+    f = f if computed else around
+    g[x, y] = hl.cast(integer, f[x - 2, y]) + hl.cast(integer, f[x + 1, y - 1]) * hl.cast(integer, f[x, y + 1])
+    schedule = warp_tiles(4, 2, rows=4, exchange=exchange)
+    program = hl.Pipeline(g).compile("cpu", passes=schedule, strict_float=True)
+    assert re.search(r"unsigned int (w_\w+_1_)(.|\n)*shfl_up_sync\(0xffffffffu, \1\[", program.source())
+    picture = np.random.default_rng(1).uniform(-300, 300, (37, 132)).astype(np.float32)
+    np.testing.assert_array_equal(program(picture), hl.Pipeline(g).compile("reference")(picture))
 
 
 @pytest.mark.parametrize("outer", ["repeat_image", "mirror_image", "mirror_interior"])
