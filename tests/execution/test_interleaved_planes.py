@@ -30,6 +30,7 @@ def arrays(width, height, scale, planes, kind, levels=9):
     return rng.random((height, width), np.float32), grid
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("planes", [2, 3, 5, 12])
 @pytest.mark.parametrize("scale", [1, 8])

@@ -35,6 +35,7 @@ def same(made, *arrays, **box):
     return program
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("way", ["add", "max", "set"])
 @pytest.mark.parametrize("kind", TYPES)
 def test_planes_share_places(kind, way):
