@@ -17,7 +17,7 @@ from xdsl.ir import SSAValue
 
 from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.updates import UpdateFacts, WriteMap
-from tilefuse.dialects.img.ops import UpdateOp
+from tilefuse.dialects.img.ops import ReadOp, UpdateOp
 from tilefuse.dialects.img.types import storage_type
 from tilefuse.lowering.emit import INDEX, PRIVATE, Num
 from tilefuse.lowering.update_body import PointRow, UpdateBody, UpdateFunction
@@ -37,8 +37,7 @@ def planes_together(update: UpdateOp, extent: int) -> int:
         return 1
     plane, write = update.pure[-1], update.write_op
     moving = depending(update.body.block.ops, [plane])
-    reads = [op for op in update.body.block.ops if op.name == "img.read"]
-    free = all(moving.isdisjoint(op.operands) for op in reads)
+    free = all(moving.isdisjoint(op.indices) for op in update.body.block.ops if isinstance(op, ReadOp))
     return extent if free and not any(v in moving and v is not plane for v in write.indices) else 1
 
 
@@ -78,6 +77,7 @@ class TwoLoops:
         e.choose(usual, all_planes, one_by_one)
 
     def _loops(self, where: Mapping[SSAValue, Num], count: Num, planes: PointRow) -> None:
+        """Emit both loops for the points of some planes."""
         e, x = self.e, self.function.op.pure[0]
         with e.loop(count, "x", simd=True) as i:
             body = UpdateBody(self.function, {**where, x: e.add(where[x], i)}, planes)
