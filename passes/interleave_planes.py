@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, MemRefType, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -31,7 +31,7 @@ from tilefuse.analysis.dependence import depending, is_defined_in, operations_be
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.lowering.emit import INDEX, SHARED, Emitter, Num
 from tilefuse.lowering.printers.interleaved import DEINTERLEAVE, TOGETHER
-from tilefuse.passes.row_parts import only_computes, stores_at_end, vector_loops, whole_array
+from tilefuse.passes.row_parts import number_width, only_computes, stores_at_end, vector_loops, whole_array
 
 TABLE_BITS = 32
 """Bits of an element."""
@@ -99,7 +99,7 @@ def table_of(loop: scf.ForOp, entry: Block) -> _Table | None:
     block, x = loop.body.block, loop.body.block.args[0]
     loads = [op for op in block.ops if isinstance(op, memref.LoadOp)]
     along_x, by_data = depending(block.ops, [x]), depending(block.ops, [op.res for op in loads])
-    candidates = [op for op in loads if _bits(op.res.type) == TABLE_BITS and not by_data.isdisjoint(op.indices)]
+    candidates = [op for op in loads if number_width(op.res.type) == TABLE_BITS and not by_data.isdisjoint(op.indices)]
     if len(candidates) < LEAST_LOADS:
         return None
     numbers, written = _value_numbers(loop, entry), _written(entry)
@@ -136,12 +136,6 @@ def _written(entry: Block) -> set[SSAValue]:
     return {whole_array(v) for op in others for v in op.operands if isinstance(v.type, MemRefType)}
 
 
-def _bits(type: Attribute) -> int:
-    if isinstance(type, IntegerType):
-        return int(type.width.data)
-    return int(type.bitwidth) if isinstance(type, AnyFloat) else 0
-
-
 class _Rewrite:
     """Emits the table, and the loops of a part, in front of a loop, which becomes the other branch."""
 
@@ -150,6 +144,9 @@ class _Rewrite:
         self.body, self.x = loop.body.block, loop.body.block.args[0]
         self.e, self.start = Emitter(Block()), Emitter(Block())
         """In front of the loop, and at the start of the function."""
+        self.spans: list[tuple[Num, Num]] = []
+        """First and last index in each moving dimension."""
+        self.extents: list[Num] = []
         self.pitch = -(-len(table.planes) // TOGETHER) * TOGETHER
         """Elements of a place."""
         kept = len(table.places) * self.pitch
@@ -158,17 +155,17 @@ class _Rewrite:
     def emit(self) -> None:
         """Emit the code."""
         e, loop = self.e, self.loop
-        spans = [self._span(d) for d in range(len(self.table.moving))]
-        extents = [e.add(e.sub(high, low), 1) for low, high in spans]
+        self.spans = [self._span(d) for d in range(len(self.table.moving))]
+        self.extents = [e.add(e.sub(high, low), 1) for low, high in self.spans]
         count: Num = 1
-        for n in extents:
+        for n in self.extents:
             count = e.mul(count, n)
         room = e.min(e.mul(e.max(e.sub(loop.ub, loop.lb), 0), PLACES_OF_COLUMN), TABLE_ELEMENTS // self.pitch)
 
         def with_table() -> None:
             table = self._array([TABLE_ELEMENTS], self.element, "table")
-            self._fill(table, spans, extents)
-            self._parts(table, spans, extents)
+            self._fill(table)
+            self._parts(table)
 
         e.choose(e.compare("sle", count, room), with_table, lambda: None)
         choice, first = e.block.last_op, self.entry.first_op
@@ -219,21 +216,21 @@ class _Rewrite:
         self._compute(_sorted(self.body, [index]), values)
         return values.get(index, index)
 
-    def _place(self, indices: Sequence[Num], spans: Sequence[tuple[Num, Num]], extents: Sequence[Num]) -> Num:
+    def _place(self, indices: Sequence[Num]) -> Num:
         """Compute the first element of a place."""
         e = self.e
         found: Num = 0
-        for index, (low, _), extent in zip(indices, spans, extents, strict=True):
+        for index, (low, _), extent in zip(indices, self.spans, self.extents, strict=True):
             found = e.add(e.mul(found, extent), e.sub(index, low))
         return e.mul(found, self.pitch)
 
     # --- the table
 
-    def _fill(self, table: SSAValue, spans: Sequence[tuple[Num, Num]], extents: Sequence[Num]) -> None:
+    def _fill(self, table: SSAValue) -> None:
         """Copy the planes, unless the table already has them."""
-        e, memory, moving = self.e, self.table.memory, self.table.moving
+        e = self.e
         fixed = list(dict.fromkeys(i for plane in self.table.planes.values() for i in plane))
-        needed = [n for n in (*fixed, *(end for span in spans for end in span)) if _known(n) is None]
+        needed = [n for n in (*fixed, *(end for span in self.spans for end in span)) if _known(n) is None]
         state = self._array([max(1, len(needed))], INDEX, "held")
         self.start.store(self.start.value(-1), state, [0])
         differs: SSAValue | None = None
@@ -243,31 +240,28 @@ class _Rewrite:
         with e.when(differs):
             for number, value in enumerate(needed or [0]):
                 e.store(e.value(value), state, [number])
-            self._copy(table, memory, moving, spans, extents)
+            self._copy(table)
 
-    def _copy(
-        self, table: SSAValue, memory: SSAValue, moving: Sequence[int], spans: Sequence[tuple[Num, Num]],
-        extents: Sequence[Num],
-    ) -> None:  # fmt: skip
-        e = self.e
+    def _copy(self, table: SSAValue) -> None:
+        e, moving = self.e, self.table.moving
 
         def loops(indices: list[Num]) -> None:
             if len(indices) < len(moving):
-                low, high = spans[len(indices)]
+                low, high = self.spans[len(indices)]
                 with e.loop(e.add(high, 1), "i", start=low) as i:
                     loops([*indices, i])
                 return
-            first = self._place(indices, spans, extents)
+            first = self._place(indices)
             for number, plane in enumerate(self.table.planes.values()):
                 rest, at = iter(plane), dict(zip(moving, indices, strict=True))
                 index = [at[d] if d in at else next(rest) for d in range(len(plane) + len(moving))]
-                e.store(e.load(memory, index), table, [e.add(first, number)])
+                e.store(e.load(self.table.memory, index), table, [e.add(first, number)])
 
         loops([])
 
     # --- the row
 
-    def _parts(self, table: SSAValue, spans: Sequence[tuple[Num, Num]], extents: Sequence[Num]) -> None:
+    def _parts(self, table: SSAValue) -> None:
         """Emit the loops of each part of the row."""
         e, loop, of_places = self.e, self.loop, list(self.table.places.values())
         places = [self._array([self.columns], INDEX, "places") for _ in of_places]
@@ -278,7 +272,7 @@ class _Rewrite:
                 values: dict[SSAValue, SSAValue] = {self.x: e.value(x)}
                 self._compute(_sorted(self.body, [i for place in of_places for i in place]), values)
                 for place, array in zip(of_places, places, strict=True):
-                    number = self._place([values.get(i, i) for i in place], spans, extents)
+                    number = self._place([values.get(i, i) for i in place])
                     e.store(e.value(number), array, [e.sub(x, part)])
             for array, rows in zip(places, points, strict=True):
                 self._load_points(table, array, rows, e.sub(end, part))

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
@@ -40,6 +40,13 @@ def stores_at_end(loop: scf.ForOp) -> list[memref.StoreOp]:
         return []
     loaded = {whole_array(op.memref) for op in ops if isinstance(op, memref.LoadOp)}
     return [] if any(whole_array(store.memref) in loaded for store in stores) else stores
+
+
+def number_width(type: Attribute) -> int:
+    """Return the width of a number's type; 0 for an index, or no number."""
+    if isinstance(type, IntegerType):
+        return int(type.width.data)
+    return int(type.bitwidth) if isinstance(type, AnyFloat) else 0
 
 
 def whole_array(memory: SSAValue) -> SSAValue:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType, MemRefType, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -27,7 +27,7 @@ from tilefuse.analysis.dependence import is_defined_in, operations_behind
 from tilefuse.lowering.printers.conversions import CONVERT, limits
 from tilefuse.lowering.printers.floats import IN_RANGE
 from tilefuse.passes.column_steps import step
-from tilefuse.passes.row_parts import BLOCK_MEMORY, SIMD, places, stores_at_end, vector_loops, whole_array
+from tilefuse.passes.row_parts import BLOCK_MEMORY, SIMD, number_width, places, stores_at_end, vector_loops, whole_array
 
 WIDE_BITS = 32
 """Bits of a wide element."""
@@ -77,11 +77,11 @@ class SplitConversions(ModulePass):
         converted compilers make vectors of them.
         """
         ops, converted = list(loop.body.block.ops), {value for c in found for value in _narrow_values(c)}
-        if any(8 <= _bits(r.type) < WIDE_BITS and r not in converted for op in ops for r in op.results):
+        if any(8 <= number_width(r.type) < WIDE_BITS and r not in converted for op in ops for r in op.results):
             return self.vector_bytes
         stores = any(isinstance(c.access, memref.StoreOp) for c in found)
         few = len(ops) <= FEW_OPERATIONS and len(found) <= FEW_CONVERSIONS
-        bits = min(_bits(value.type) for value in converted) if stores and few else WIDE_BITS
+        bits = min(number_width(value.type) for value in converted) if stores and few else WIDE_BITS
         return self.vector_bytes * 8 // bits
 
 
@@ -100,7 +100,7 @@ def _widened(load: memref.LoadOp, loop: scf.ForOp) -> _Conversion | None:
     users = [use.operation for use in load.res.uses]
     if len(users) != 1 or not isinstance(cast := users[0], _WIDENING) or cast.parent is not loop.body.block:
         return None
-    if _bits(cast.results[0].type) != WIDE_BITS or not 8 <= _bits(load.res.type) < WIDE_BITS:
+    if number_width(cast.results[0].type) != WIDE_BITS or not 8 <= number_width(load.res.type) < WIDE_BITS:
         return None
     return _conversion(load, (cast,), loop)
 
@@ -120,7 +120,7 @@ def _narrowed(store: memref.StoreOp, loop: scf.ForOp) -> _Conversion | None:
     value = casts[0].operands[0]
     if not is_defined_in(value, loop.body.block):
         return None
-    if _bits(value.type) != WIDE_BITS or not 8 <= _bits(store.value.type) < WIDE_BITS:
+    if number_width(value.type) != WIDE_BITS or not 8 <= number_width(store.value.type) < WIDE_BITS:
         return None
     return _conversion(store, casts, loop)
 
@@ -154,13 +154,7 @@ def _narrow_values(conversion: _Conversion) -> list[SSAValue]:
     """List the narrow values of a conversion: of its load, or of the casts before its store."""
     if isinstance(conversion.access, memref.LoadOp):
         return [conversion.access.res]
-    return [r for op in conversion.casts for r in op.results if _bits(r.type) < WIDE_BITS]
-
-
-def _bits(type: Attribute) -> int:
-    if isinstance(type, IntegerType):
-        return int(type.width.data)
-    return int(type.bitwidth) if isinstance(type, AnyFloat) else 0
+    return [r for op in conversion.casts for r in op.results if number_width(r.type) < WIDE_BITS]
 
 
 class _Parts:

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, ModuleOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import IndexType, ModuleOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.dependence import depending
-from tilefuse.passes.row_parts import SplitStore, places, split_loop, stores_at_end, vector_loops
+from tilefuse.passes.row_parts import SplitStore, number_width, places, split_loop, stores_at_end, vector_loops
 
 GATHERED_BITS = 32
 """Width of the smallest numbers that processors gather."""
@@ -80,13 +80,7 @@ def _is_index(op: Operation) -> bool:
 
 
 def _is_narrow(load: memref.LoadOp) -> bool:
-    return _bits(load.res.type) < GATHERED_BITS
-
-
-def _bits(type: Attribute) -> int:
-    if isinstance(type, IntegerType):
-        return int(type.width.data)
-    return int(type.bitwidth) if isinstance(type, AnyFloat) else GATHERED_BITS
+    return 0 < number_width(load.res.type) < GATHERED_BITS
 
 
 def _lookup_of(store: memref.StoreOp, loop: scf.ForOp, by_data: Collection[SSAValue]) -> _Lookup | None:

@@ -27,14 +27,14 @@ class InOrderFeatures(Roofline):
     """Pure points."""
     is_far: bool
     """Whether points that are neighbours along the innermost dimension of the domain lie apart."""
-    writes_apart: bool = False
-    """Whether a thread's writes have a loop of their own."""
+    planes: int = 0
+    """Planes of a thread whose writes have a loop of their own; 0 for no such loop."""
 
     def analytical(self, machine: Machine) -> float:
         memory, compute = self.roofline(machine)
         at_once = machine.cores * machine.max_threads_per_core
         rounds = max(1.0, self.threads / at_once)
-        cycles = CPU_WRITE if self.writes_apart else CPU_FAR if self.is_far else CPU_STEP
+        cycles = CPU_WRITE if self.planes else CPU_FAR if self.is_far else CPU_STEP
         step = GPU_STEP_US if machine.is_gpu else cycles / (machine.clock_ghz * 1e3)
         parts = (memory, compute, rounds * self.steps * step)
         hidden = STEPS_NOT_HIDDEN * parts[2] * (parts[2] < max(parts))

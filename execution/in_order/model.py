@@ -57,14 +57,13 @@ class InOrder(ExecutionModel):
         planes = 0
         if not machine.is_gpu and _moves_along_x(facts.update.update):
             planes = _planes(facts)
-            threads = (CORE_POINTS, *(1,) * (rank - 1))
-            threads = (*threads[:-1], threads[-1] * max(1, planes))
+            threads = (CORE_POINTS, *(1,) * (rank - 2), *((max(1, planes),) if rank > 1 else ()))
         shared = (1 + planes) / (2 * planes) if planes else 1.0
         features = InOrderFeatures(
             blocks=math.prod(-(-n // t) for n, t in zip(work.pure, threads, strict=True)),
             bytes=work.bytes / max(1, planes) + _written(facts, machine), instructions=work.instructions * shared,
             steps=work.steps, threads=math.prod(work.pure),
-            is_far=_is_far(facts.update.update), writes_apart=planes > 0,
+            is_far=_is_far(facts.update.update), planes=planes,
         )  # fmt: skip
         own = threads if threads[:1] != (CORE_POINTS,) else (1,) * rank
         yield Candidate(self.name, threads, own, 1, {}, features, predict(features, machine))
@@ -81,9 +80,9 @@ class InOrder(ExecutionModel):
         points = candidate.tile[0] // candidate.threads[0] if candidate.tile else 1
         ahead = STEPS_AHEAD if points > 1 and not group.fused_stages and writes_rows(group.update) else 0
         assert isinstance(candidate.features, InOrderFeatures)
-        planes = candidate.tile[-1] if candidate.features.writes_apart and len(candidate.tile) > 1 else 0
-        planes = planes or int(candidate.features.writes_apart)
-        group.schedule = InOrderSchedule(threads=candidate.threads, points=points, prefetch=ahead, planes=planes)
+        group.schedule = InOrderSchedule(
+            threads=candidate.threads, points=points, prefetch=ahead, planes=candidate.features.planes
+        )
 
     def check(self, group: GroupOp, model: PipelineModel) -> None:
         from tilefuse.execution.facts import GroupFacts

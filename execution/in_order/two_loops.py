@@ -9,7 +9,7 @@ and the reads, in common.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
@@ -18,8 +18,8 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.updates import UpdateFacts, WriteMap
 from tilefuse.dialects.img.ops import ReadOp, UpdateOp
-from tilefuse.dialects.img.types import storage_type
 from tilefuse.lowering.emit import INDEX, PRIVATE, Num
+from tilefuse.lowering.kept_terms import KeptTerms
 from tilefuse.lowering.update_body import PointRow, UpdateBody, UpdateFunction
 
 MOST_APART_PLANES = 32
@@ -50,12 +50,7 @@ class TwoLoops:
         written = [d for d in range(op.rank) if d not in op.pure_dims]
         self.places = {d: self.e.alloca([points], i32, PRIVATE, "places") for d in written}
         """Per dimension that data decide: the coordinate of each point's write."""
-        self.terms: list[SSAValue | None] = [
-            None if isinstance(term.owner, arith.ConstantOp)
-            else self.e.alloca([planes * points], storage_type(function.element(n)), PRIVATE, "terms")
-            for n, term in enumerate(op.write_op.values)
-        ]  # fmt: skip
-        """Per function; None for a constant term."""
+        self.terms = KeptTerms(function, planes * points)
 
     def step(self, where: Mapping[SSAValue, Num], count: Num) -> None:
         """Emit a step of the domain for `count` points from `where` on, in all planes that the call needs."""
@@ -86,24 +81,20 @@ class TwoLoops:
             for d, array in self.places.items():
                 e.store(e.op(arith.IndexCastOp(e.value(position[d]), i32)), array, [i])
             for k in range(planes.count):
-                for term, terms in zip(body.terms(k), self.terms, strict=True):
-                    if terms is not None:
-                        e.store(term, terms, [e.add(i, k * self.points)])
+                self.terms.store(body, e.add(i, k * self.points), k)
         with e.loop(count, "x") as i:
             found = {d: e.op(arith.IndexCastOp(e.load(array, [i]), INDEX)) for d, array in self.places.items()}
             for k in range(planes.count):
                 at = {**where, x: e.add(where[x], i)}
                 if planes.along is not None:
                     at[planes.along] = k
-                self._write(at, found, e.add(i, k * self.points))
+                self._write(at, found, self.terms.load(at, e.add(i, k * self.points)))
 
-    def _write(self, where: Mapping[SSAValue, Num], found: Mapping[int, SSAValue], index_of_terms: Num) -> None:
+    def _write(self, where: Mapping[SSAValue, Num], found: Mapping[int, SSAValue], terms: Sequence[SSAValue]) -> None:
         """Combine the terms of a point with the values at its place."""
         e, function, op = self.e, self.function, self.function.op
         of_pure = {d: where[c] for c, d in zip(op.pure, op.pure_dims, strict=True)}
         position = [found[d] if d in found else of_pure[d] for d in range(op.rank)]
-        constants = UpdateBody(function, where)
-        for number, array in enumerate(self.terms):
-            term = constants.value(op.write_op.values[number]) if array is None else e.load(array, [index_of_terms])
+        for number, term in enumerate(terms):
             memref, index = function.place(number, position)
             e.store(function.left(number, e.load(memref, index), term, None), memref, index)

@@ -229,7 +229,7 @@ class ScatterKernel:
         end = e.add(first, self.points)
         if self.in_two_passes:
             assert self.window is not None
-            passes = TwoPasses(self.function, self.window, self.points, self.copies, self.elements, self.join_in_table)
+            passes = TwoPasses(self.function, self.window, self.points, self.copies, self.join_in_table)
             passes.take(where, e.add(low, first), e.sub(e.min(end, extent), first))
             return
         inside = e.both(e.both(e.compare("sge", first, 0), e.compare("sle", end, extent)), same)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
-from tilefuse.dialects.img.types import storage_type
 from tilefuse.execution.inside import EndPlaces, FreeReads, bounded_reads, reads_inside
 from tilefuse.execution.scatter.table import TableWindow
 from tilefuse.lowering.emit import INDEX, PRIVATE, Num
+from tilefuse.lowering.kept_terms import KeptTerms
 from tilefuse.lowering.update_body import UpdateBody, UpdateFunction
 
 
@@ -26,17 +26,14 @@ class TwoPasses:
     """Largest number of points of a row."""
     copies: int
     """Copies of each element."""
-    elements: Sequence[Attribute]
     join: Callable[[int, Num, SSAValue], None]
     """Join a value with an element of the table of a function."""
 
     def take(self, where: dict[SSAValue, Num], first: Num, count: Num) -> None:
         """Process the points from `first`."""
         e, op = self.function.e, self.function.op
-        terms = op.write_op.values
-        known = [isinstance(v.owner, arith.ConstantOp) for v in terms]
         places = e.alloca([self.points], i32, PRIVATE, "places")
-        kept = [e.alloca([self.points], storage_type(t), PRIVATE, "terms") for t in self.elements]
+        kept = KeptTerms(self.function, self.points)
         ends: dict[SSAValue, EndPlaces] = {coordinate: (n, n) for coordinate, n in where.items()}
         ends[op.domain[0].coordinate] = (first, e.sub(e.add(first, count), 1))
         reads = bounded_reads(op.body.block.ops, ends)
@@ -48,9 +45,7 @@ class TwoPasses:
                 body.compute()
                 number = e.value(self.box.number(e, body.position()))
                 e.store(e.op(arith.IndexCastOp(number, i32)), places, [i])
-                for term, array, is_known in zip(body.terms(), kept, known, strict=True):
-                    if not is_known:
-                        e.store(term, array, [i])
+                kept.store(body, i)
 
         if inside is None:
             compute({})
@@ -60,6 +55,5 @@ class TwoPasses:
             number = e.op(arith.IndexCastOp(e.load(places, [i]), INDEX))
             copy = e.op(arith.AndIOp(e.value(i), e.value(self.copies - 1))) if self.copies > 1 else 0
             at = e.add(e.mul(number, self.copies), copy)
-            body = UpdateBody(self.function, where)
-            for n, (value, array, is_known) in enumerate(zip(terms, kept, known, strict=True)):
-                self.join(n, at, body.value(value) if is_known else e.load(array, [i]))
+            for n, term in enumerate(kept.load(where, i)):
+                self.join(n, at, term)
