@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from tilefuse.analysis.machine import Machine
+
+START_US = 0.00125
+"""Microseconds from the start of a block to that of the next one on a GPU, whatever the number of its threads."""
+STARTS_POWER, HIDDEN_WORK = 3.0, 1e-6
+"""Power of the mean of all starts and of the blocks' work where nothing is loaded; elsewhere the share of the shorter
+one that counts, which decides between kernels that take as long as their starts."""
+STORED_TAIL = 0.002
+"""Microseconds of the last blocks of a kernel that loads nothing, per byte that a thread stores."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,3 +54,15 @@ def predict(features: Features, machine: Machine) -> float:
     This is the only function that makes a time of features; a measured or learned model would replace it.
     """
     return features.analytical(machine)
+
+
+def beside(longer: float, shorter: float, power: float) -> float:
+    """Return the time of two overlapping activities; a larger `power` means better overlap."""
+    return longer * math.pow(1.0 + math.pow(shorter / longer, power), 1.0 / power)
+
+
+def with_starts(work: float, blocks: int, loads: bool) -> float:
+    """Predict the microseconds of blocks that a GPU starts one after the other, and whose work alone takes `work`."""
+    longer, shorter = sorted((work, blocks * START_US), reverse=True)
+    # while blocks wait for memory, others are started
+    return longer + HIDDEN_WORK * shorter if loads else beside(longer, shorter, STARTS_POWER)

@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import Node, PipelineModel
-from tilefuse.analysis.regions import SMALL_DIMENSION, Region, alignment, fixed_span, own_spans, regions
+from tilefuse.analysis.regions import Region, alignment, fixed_span, own_spans, regions
 from tilefuse.dialects.img.attrs import BoundaryKind, Memory
 from tilefuse.dialects.img.ops import StageOp
 from tilefuse.execution.across import ACROSS_LOAD, across_cost, is_across
@@ -28,6 +28,7 @@ from tilefuse.execution.block_tile.loads import INDEX_COST, PHASE_COST, Read, lo
 from tilefuse.execution.block_tile.placement import follows_one_to_one, holds_planes, place_stages, shared_bytes
 from tilefuse.execution.block_tile.registers import LiveValues, words
 from tilefuse.execution.block_tile.steps_cost import of_step
+from tilefuse.execution.block_tile.tile_candidates import tile_candidates
 from tilefuse.execution.border_share import interior_share
 from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
@@ -36,8 +37,6 @@ from tilefuse.execution.read_again import from_memory
 
 NAME = "block_tile"
 
-NARROW = 24
-"""Points along x up to which warps are folded: lanes beside the picture would have nothing to do."""
 OVERLAP_MISS = 0.15
 """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
 PHASE_ROWS = 4
@@ -57,44 +56,6 @@ GATHERED = 3.0
 """Instructions of each lane for a read, on a CPU, whose points for a vector do not lie side by side: one that holds all
 its coordinates inside of what it reads in every tile (`GeneralIndex`), one at `x / 2`. Each takes the place of one of
 a whole vector."""
-
-
-def _tile_candidates(
-    machine: Machine, box: Sequence[int], bounds: Sequence[object], bytes: int, thorough: bool
-) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
-    """Yield (tile, threads, vector): warps along x, powers of two elsewhere (the search space of Anderson 2021).
-
-    Not `thorough`: with blocks of one size on GPUs, to compare groups.
-    """
-    rank = len(box)
-    tail = [box[d] if bounds[d] is not None and box[d] <= SMALL_DIMENSION else 1 for d in range(rank)]
-    if rank and bounds[0] is not None and box[0] <= SMALL_DIMENSION and rank > 1:
-        # a small innermost dimension (interleaved channels): the next ones carry the threads
-        small = box[0]
-        for ty, py in ((32, 1), (64, 1), (128, 1)):
-            for tz, pz in ((4, 1), (4, 2), (2, 4)) if rank > 2 else ((1, 1),):
-                tile = [small, ty * py, *([tz * pz] if rank > 2 else []), *tail[3:]]
-                threads = [1, ty, *([tz] if rank > 2 else []), *([1] * (rank - 3))]
-                yield tuple(tile), tuple(threads if machine.is_gpu else [1] * rank), 1
-        return
-    if not machine.is_gpu:
-        few = (1,) if rank > 1 and box[1] == 1 else ()  # rows beside the picture are computed, too
-        for x in (64, 128, 256, 512, 1024):
-            for y in (*few, 8, 16, 32, 64, 128) if rank > 1 else (1,):
-                tile = [x, *([y] if rank > 1 else []), *tail[2:]]
-                yield tuple(tile), (1,) * rank, 1
-        return
-    # (vector, points along x): pieces of 16 bytes take registers, so single points of 4 bytes are tried, too
-    widths = {1: ((4, 4), (4, 8)), 2: ((2, 2), (2, 4)), 4: ((1, 1), (1, 2), (4, 4))}.get(bytes, ((1, 1), (1, 2)))
-    widths += {2: ((4, 4),), 4: ((2, 2),)}.get(bytes, ())
-    blocks = ((32, 4), (32, 8), (64, 4)) if rank > 1 else ((128, 1), (256, 1))
-    if rank > 1 and box[0] <= NARROW:  # half a warp beside the other
-        blocks = ((16, 8), (16, 16))
-    for tx, ty in blocks if thorough else blocks[1:2]:
-        for vector, px in widths:
-            for py in (1, 2, 4, 8) if rank > 1 else (1,):
-                tile = [tx * px, *([ty * py] if rank > 1 else []), *tail[2:]]
-                yield tuple(tile), tuple([tx, *([ty] if rank > 1 else []), *([1] * (rank - 2))]), vector
 
 
 class TileTerms:
@@ -123,7 +84,7 @@ class TileTerms:
         self.beyond = 1.0 - interior_share(facts) if wraps else 0.0
         """Share of the picture in tiles that meet a boundary, edges aside; 0 where tiles of one group are compared, as
         all have the same."""
-        self._buffers = len({p for id in self.members for p in self.model.nodes[id].offsets} - set(self.members))
+        self.buffers = len({p for id in self.members for p in self.model.nodes[id].offsets} - set(self.members))
 
     def regions(self, tile: Sequence[int]) -> dict[int, Region]:
         """Return the regions of each member that a tile needs."""
@@ -187,7 +148,7 @@ class TileTerms:
                     rank = len(region[id].extents)
                     planes = region[id].extents[2:] if holds_planes(node, region[id]) else (1,) * (rank - 2)
                     found.add_phase(node, (micro[0], PHASE_ROWS, *planes)[:rank], own)
-            self._registers[key] = found.registers(len(micro), self._buffers, rounds)
+            self._registers[key] = found.registers(len(micro), self.buffers, rounds)
         return self._registers[key] + (0.0 if self.thorough else CAUTIOUS)
 
     def _holds_multiples(self, micro: Sequence[int]) -> bool:
@@ -287,6 +248,7 @@ def _candidate(
             blocks=blocks, bytes=bytes, instructions=instructions, passes=passes, resident_threads=resident,
             resident_blocks=max(resident, 1) / count if counts else USUAL_BLOCKS, one_by_one=piece == 1,
             written_out=written_out, steps=of.steps, thread_rows=math.prod(micro[1:2]) if of.update is None else 1,
+            stored_alone=0.0 if of.buffers else bytes / count,
         )  # fmt: skip
     else:
         at_border = of.at_border(box, tile)
@@ -434,7 +396,8 @@ def block_candidates(facts: GroupFacts, machine: Machine, thorough: bool) -> Ite
     bytes = model.nodes[output].bytes
     # of the domain of an update a tile has one point after the other
     pure, steps = facts.rank - facts.domain, (1,) * facts.domain
-    for tile, threads, vector in _tile_candidates(machine, facts.box[:pure], facts.bounds[:pure], bytes, thorough):
+    terms = (machine, facts.box[:pure], facts.bounds[:pure], bytes, thorough, tiles.buffers > 0)
+    for tile, threads, vector in tile_candidates(*terms):
         tile, threads = (*tile, *steps), (*threads, *steps)
         tile, threads, vector = _with_fixed_dimensions(model, output, tile, threads, vector)
         if any(t % a for t, a in zip(tile, align, strict=True)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilefuse.analysis.machine import Machine
-from tilefuse.execution.features import Features
+from tilefuse.execution.features import STORED_TAIL, Features, with_starts
 
 HIDING_THREADS = 640
 """Threads per multiprocessor from which latency is hidden."""
@@ -57,6 +57,8 @@ class BlockFeatures(Features):
     """Passes of the warps of a tile through the banks of shared memory, for each lane."""
     steps: int = 1
     """Steps of an update, which a block computes one after the other."""
+    stored_alone: float = 0.0
+    """Bytes that a thread stores where nothing is loaded."""
     at_border: float = 0.0
     """Share of the tiles that lie at the edges of the picture; on a CPU."""
 
@@ -79,8 +81,9 @@ class BlockFeatures(Features):
             compute *= machine.cores  # of which one computes all
         elif self.blocks < machine.cores:
             compute *= machine.cores / self.blocks
-        total = max(memory, compute) + SHORTER_NOT_HIDDEN * min(memory, compute) + machine.launch_us
-        if machine.is_gpu:
-            total += (BLOCK_TAIL * flattered) + machine.launch_us * (flattered - 1.0)
-            total += self.blocks / machine.cores * machine.calibration.block_us
-        return total
+        total = max(memory, compute) + SHORTER_NOT_HIDDEN * min(memory, compute)
+        if not machine.is_gpu:
+            return total + machine.launch_us
+        total += self.blocks / machine.cores * machine.calibration.block_us
+        total = with_starts(total, self.blocks, not self.stored_alone) + STORED_TAIL * self.stored_alone
+        return total + (BLOCK_TAIL + machine.launch_us) * flattered

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from tilefuse.analysis.machine import Machine
-from tilefuse.execution.features import Features
+from tilefuse.execution.features import START_US, STORED_TAIL, Features, beside, with_starts
 from tilefuse.execution.warp_tile.layout import LANES
 
 BUSY_MEMORY = 0.65
@@ -130,17 +130,20 @@ def _microseconds(work: WarpFeatures, machine: Machine) -> float:
     load = tiles * LANES * touched / (machine.instructions_per_us * c.load_bytes_per_instruction)
     longer, shorter = max(memory, compute), min(memory, compute)
     power = c.overlap * math.pow(resident / FULL_THREADS, c.overlap_power)
-    both = max(_beside(longer, shorter + load, power), memory * _bursts(work, machine))
+    both = max(beside(longer, shorter + load, power), memory * _bursts(work, machine))
     in_first_wave = min(1.0, c.desynchronized * together) * shorter
-    begun = work.blocks / machine.cores * c.block_us
     tail = instructions * c.tail_us * (1.0 + c.guarded_tail * work.guarded)
-    return both + in_first_wave + begun + tail + machine.launch_us
+    if work.loads:
+        both += in_first_wave + work.blocks / machine.cores * c.block_us
+    else:
+        tail += in_first_wave + STORED_TAIL * work.stored_bytes / LANES
+    return with_starts(both, work.blocks, work.loads) + tail + machine.launch_us
 
 
 def least_microseconds(
     blocks: int, tiles: int, of_lane: tuple[float, float, float], machine: Machine, exchanges: float = 0.0
 ) -> float:
-    """Return a lower bound of `predict` for a kernel of `tiles` in `blocks`: its launch, and its instructions alone.
+    """Return a lower bound of `predict` for `tiles` in `blocks`: the launch, and the longer of starts and instructions.
 
     `of_lane`: its instructions, those of its text, and the share of blocks at borders.
     """
@@ -149,13 +152,8 @@ def least_microseconds(
     instructions += exchanges * c.exchange_row
     lanes = tiles * LANES * instructions * c.issue_overhead
     slower = (1.0 + c.code_penalty * max(0.0, code / c.code_limit - 1.0)) * (1.0 + c.border * at_border)
-    begun = blocks / machine.cores * c.block_us + instructions * c.tail_us
-    return 0.999 * (lanes * slower / machine.instructions_per_us + begun + machine.launch_us)
-
-
-def _beside(longer: float, shorter: float, power: float) -> float:
-    """Return the time of two overlapping activities; a larger `power` means better overlap."""
-    return longer * math.pow(1.0 + math.pow(shorter / longer, power), 1.0 / power)
+    computed = max(lanes * slower / machine.instructions_per_us, blocks * START_US)
+    return 0.999 * (computed + instructions * c.tail_us + machine.launch_us)
 
 
 def _instructions(work: WarpFeatures, machine: Machine) -> float:
@@ -212,6 +210,6 @@ def saved_by_prefetch(work: WarpFeatures, time: float, machine: Machine) -> floa
     of_lane = _instructions(work, machine)
     computed = _compute(work, of_lane, machine) + PREFETCHED_TAIL * of_lane * machine.calibration.tail_us
     begun = BEGIN_US + work.blocks / machine.cores * BEGUN_US
-    prefetched = machine.launch_us + PREFETCHED_US + _beside(max(computed, begun), min(computed, begun), BEGIN_POWER)
+    prefetched = machine.launch_us + PREFETCHED_US + beside(max(computed, begun), min(computed, begun), BEGIN_POWER)
     share = min(1.0, max(0.0, (WAITED_FOR - dram / prefetched) / (WAITED_FOR - IDLE_MEMORY)))
     return max(0.0, share * (time - prefetched) + (1.0 - share) * PREFETCH_US)
