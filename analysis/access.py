@@ -1,6 +1,6 @@
 """Accesses: the domain of an op that computes functions, the reads of its body, and the functions behind boundaries.
 
-Every analysis, pass and execution model asks here. A new op with a body is known to all of them once `reads`
+Analyses, passes and execution models find them here. A new op with a body is known to all of them once `reads`
 finds its reads and `coordinates` its domain.
 """
 

@@ -1,4 +1,4 @@
-"""Constants of the warp-tile cost model, fitted to timings; a GPU may have a file of its own.
+"""Constants of the cost model of GPUs, fitted to timings of warp tiles; a GPU may have a file of its own.
 
 A file is TOML, one `name = number` a line; what it leaves out keeps its default. `targets/calibration/<model>.toml`
 comes with the package; the user's own, `calibration/<model>.toml` in the user's configuration folder, goes before it.
@@ -17,7 +17,10 @@ from tilefuse.dialects.diagnostics import PipelineError
 
 @dataclass(frozen=True)
 class Calibration:
-    """Constants of the warp-tile cost model; the defaults were fitted on an H200."""
+    """Constants of the cost model; the defaults were fitted on an H200.
+
+    Block tiles read `code_limit`, `code_penalty` and `block_us`, warp tiles all.
+    """
 
     exchange_row: float = 0.31
     """Instructions to write, or read, a lane's part of a row that goes from warp to warp."""
@@ -52,8 +55,8 @@ class Calibration:
     tail_us: float = 0.00208
     """Microseconds that the last block takes per instruction of a thread: nothing hides its latency."""
     guarded_tail: float = 0.268
-    """Share by which that is longer where rows do not lie where vectors do: of the last blocks many are at edges
-    of the picture, and guard each element."""
+    """Share by which that is longer where rows are not aligned to vectors: of the last blocks many are at edges of the
+    picture, and guard each element."""
     full_issue_threads: float = 640.0
     """Threads resident on a multiprocessor from which instructions issue at full rate."""
     full_issue_power: float = 0.1

@@ -46,7 +46,7 @@ class Machine:
     kernels_overlap: bool = False
     """Whether a kernel's blocks move in before the kernel before has ended."""
     calibration: Calibration = DEFAULTS
-    """Fitted constants of the cost of warp tiles."""
+    """Fitted constants of the cost of GPU kernels."""
     first_cache_bytes: int = 0
     """L1 cache of a CPU's core, into which rows should fit."""
     vector_bytes: int = 16

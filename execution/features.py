@@ -51,7 +51,8 @@ class Roofline(Features):
 def predict(features: Features, machine: Machine) -> float:
     """Predict the microseconds of a kernel, including its launch.
 
-    This is the only function that makes a time of features; a measured or learned model would replace it.
+    This is the only function that makes a candidate's time of features; a measured or learned model would replace it.
+    What else estimates times, and would have to follow: docs/cost-model.md.
     """
     return features.analytical(machine)
 

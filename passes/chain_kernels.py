@@ -42,14 +42,13 @@ from xdsl.passes import ModulePass
 from tilefuse.dialects.img.ops import LATE_LAUNCH, PipelineOp
 from tilefuse.dialects.memref_prefetch import PrefetchOp
 from tilefuse.dialects.nvvm import GridDepAction, GriddepcontrolOp
-from tilefuse.dialects.warp import WarpPrefetchOp
 from tilefuse.lowering.abi import groups_of, kernel_name
 from tilefuse.lowering.emit import SHARED
 from tilefuse.lowering.printers.memrefs import space_of
 
 _TOUCHES_NOTHING = (
     memref.AllocaOp, memref.DimOp, memref.ExtractAlignedPointerAsIndexOp, memref.ExtractStridedMetaDataOp,
-    memref.ViewOp, vector.InsertOp, WarpPrefetchOp, GriddepcontrolOp, scf.ForOp, scf.IfOp, scf.YieldOp, func.ReturnOp,
+    memref.ViewOp, vector.InsertOp, GriddepcontrolOp, scf.ForOp, scf.IfOp, scf.YieldOp, func.ReturnOp,
 )  # fmt: skip
 """Operations, beside those on numbers, that do not read or write memory themselves."""
 _ON_NUMBERS = (arith.Arith.name, ub.UB.name)

@@ -165,7 +165,7 @@ class _Widened:
         self.pixels: dict[tuple[Any, ...], SSAValue] = {}
         """The pixels that were taken out of them, by where and as what."""
         self.columns: dict[memref.LoadOp, tuple[frozenset[tuple[SSAValue, int]], int]] = {}
-        """Terms and number of each load's column, as `apart` has them."""
+        """Terms and number of each load's column, as `terms_and_offset` returns them."""
         self.first: dict[SSAValue, SSAValue] = {}
         """Each value, as the first pixel has it."""
 
