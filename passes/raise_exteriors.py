@@ -144,10 +144,11 @@ def _terms(condition: SSAValue) -> Iterator[SSAValue]:
         yield condition
 
 
-_SIDES = {2: (False, -1), 3: (False, 0), 4: (True, 1), 5: (True, 0)}
+_ENDS_OF_PREDICATES = {2: (False, -1), 3: (False, 0), 4: (True, 1), 5: (True, 0)}
 """Per signed comparison (slt, sle, sgt, sge) of a coordinate with an end: whether the end is the low one, and the
 distance of the first or last coordinate from it."""
-_TURNED = {2: 4, 3: 5, 4: 2, 5: 3}
+_SWAPPED_PREDICATES = {2: 4, 3: 5, 4: 2, 5: 3}
+"""Predicate of the same comparison with its operands swapped."""
 
 
 def _limit(term: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[int, SizeValue, bool] | None:
@@ -155,12 +156,13 @@ def _limit(term: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[int, SizeVa
     op = term.owner
     if not isinstance(op, arith.CmpiOp):
         return None
-    kind = int(op.predicate.value.data)
-    for value, other, way in ((op.lhs, op.rhs, kind), (op.rhs, op.lhs, _TURNED.get(kind))):
+    given = int(op.predicate.value.data)
+    swapped = _SWAPPED_PREDICATES.get(given)
+    for value, other, predicate in ((op.lhs, op.rhs, given), (op.rhs, op.lhs, swapped)):
         at = linear(value, coordinates)
         end = known(other) if at is not None else None
-        if at is None or end is None or way not in _SIDES or at[1] != 1:
+        if at is None or end is None or predicate not in _ENDS_OF_PREDICATES or at[1] != 1:
             continue
-        is_low, beside = _SIDES[way]
+        is_low, beside = _ENDS_OF_PREDICATES[predicate]
         return at[0], end + beside - at[2], is_low
     return None

@@ -50,8 +50,8 @@ class ScanKernel(UpdateFunction):
         self.low, self.steps = self.scalar(scan.min), self.scalar(scan.extent)
 
     @property
-    def stores_apart(self) -> bool:
-        """Whether results are stored elsewhere than in the memory of the functions that are updated."""
+    def stores_out_of_place(self) -> bool:
+        """Whether results are stored out of place: not in the memory of the functions that are updated."""
         return self.epilogue is not None
 
     @property
@@ -61,7 +61,7 @@ class ScanKernel(UpdateFunction):
 
     def emit(self) -> func.FuncOp:
         """Emit the kernel; return its function."""
-        if not self.has_steps and not self.stores_apart:
+        if not self.has_steps and not self.stores_out_of_place:
             return self.finished()
         with ExitStack() as open_scopes:
             where, rest = self._line(open_scopes)
@@ -80,7 +80,7 @@ class ScanKernel(UpdateFunction):
     def _take_lines(self, where: _Where, rest: Num) -> None:
         """Emit the lines of a thread from the first one: `rest` of them, at most its width."""
         self._before(where, rest)
-        if self.stores_apart:
+        if self.stores_out_of_place:
             self._others_of_all(where, rest)
         if not self.has_steps:
             return
@@ -205,7 +205,7 @@ class ScanKernel(UpdateFunction):
 
     def _prefetch(self, where: _Where) -> None:
         """Prefetch, to be written, the results of a step of adjacent lines; `where` has the first."""
-        if self.stores_apart:
+        if self.stores_out_of_place:
             ends = Ends(self)
             ends.prefetch_at(ends.position(where), self.schedule.width)
             return
@@ -279,7 +279,7 @@ class ScanKernel(UpdateFunction):
     def _store(self, where: _Where, values: Sequence[SSAValue]) -> None:
         """Store the results of a step, or the values that a stage behind makes of them, where the call needs them."""
         e = self.e
-        if not self.stores_apart:
+        if not self.stores_out_of_place:
             for number, value in enumerate(values):
                 e.store(value, self.old(number).memref, self._position(number, where))
             return

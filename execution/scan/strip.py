@@ -96,7 +96,7 @@ class _StripScan(ScanKernel):
     """The first line of the strip along x."""
 
     @property
-    def stores_apart(self) -> bool:
+    def stores_out_of_place(self) -> bool:
         return self.op is self.group.update
 
     def _line(self, open_scopes: ExitStack) -> tuple[_Where, Num]:
@@ -182,13 +182,13 @@ class _StripScan(ScanKernel):
         self.op, self.terms, self.recurrence, self.low, self.steps = last
 
     def _store(self, where: _Where, values: Sequence[SSAValue]) -> None:
-        if self.stores_apart:
+        if self.stores_out_of_place:
             super()._store(where, values)
         else:
             ScanKernel._store(self, where, values)
 
     def _prefetch(self, where: _Where) -> None:
-        if self.stores_apart:  # else it writes to the strip, which is in the cache
+        if self.stores_out_of_place:  # else it writes to the strip, which is in the cache
             super()._prefetch(where)
 
     def _take_points(self, where: _Where, count: Num) -> None:

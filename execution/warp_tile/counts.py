@@ -122,7 +122,7 @@ class Counts:
     packed_gain: LinearInRows = field(default_factory=LinearInRows)
     """Gain of neighbours that share a register over points half of a lane's columns apart; see `best_pair_stride`."""
     guarded: bool = False
-    """Whether rows that are loaded or stored do not lie where vectors do."""
+    """Whether rows that are loaded or stored are not aligned to vectors."""
     scaled: list[Scaled] = field(default_factory=list)
     kept: list[LinearInRows] = field(default_factory=list)
     """Values that wait at each barrier; empty where no rows are exchanged."""

@@ -74,7 +74,7 @@ class WarpFeatures(Features):
     stored_again: float
     """Further bytes that stores of one lane touch, if rows are stored one element at a time."""
     guarded: bool
-    """Whether rows that are loaded or stored do not lie where vectors do."""
+    """Whether rows that are loaded or stored are not aligned to vectors."""
     row_bytes: float
     """Average bytes of a warp's rows in memory."""
     rows: int

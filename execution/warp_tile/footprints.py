@@ -11,7 +11,7 @@ from tilefuse.analysis.regions import Region
 from tilefuse.execution.warp_tile.legality import followed_dimensions
 
 WORD_BYTES = 4
-"""Smaller elements are loaded as words of so many bytes where rows do not lie where vectors do."""
+"""Smaller elements are loaded as words of this size if rows are not aligned to vectors."""
 
 
 def is_prefetchable(node: Node) -> bool:

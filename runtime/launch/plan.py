@@ -373,24 +373,24 @@ def _life(
 def _boxes_to_compute(group: GroupOp, needed: Mapping[SSAValue, Box], sizes: CallSizes) -> list[Mapping[SSAValue, Box]]:
     """Return the boxes of a group's functions, for each launch, without points that updates overwrite unread."""
     functions: Sequence[SSAValue] = group.funcs
-    whole = {f: needed[f] for f in functions}
+    full_boxes = {f: needed[f] for f in functions}
     if group.update is not None:
-        return [whole]
+        return [full_boxes]
     left = [unwritten_boxes(f, needed, sizes) for f in functions]
     if not any(left):
         return []
     function, parts, bounds = functions[0], left[0], group.anchor.bounds
     box = needed[function]
     saved = (_points(box) - sum(map(_points, parts))) * _itemsize(function)
-    # kernels may be compiled for declared extents, and for rows that begin where vectors do
+    # kernels may be compiled for declared extents, and for rows that begin at multiples of the vector size
     fixed = [d for d in range(len(box)) if d == 0 or (bounds is not None and bounds.data[d] is not None)]
     if (
-        len(whole) > 1
+        len(full_boxes) > 1
         or saved < _SAVED_BYTES * len(parts)
         or any(part[d] != box[d] for part in parts for d in fixed)
         or model_of(group).workspaces(group)
     ):
-        return [whole]
+        return [full_boxes]
     return [{function: part} for part in parts]
 
 
