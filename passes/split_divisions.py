@@ -103,7 +103,7 @@ def _split(division: arith.FloorDivSIOp, by: int, divisors: _Divisors) -> None:
         return
     block = division.parent
     assert block is not None
-    emit = _Sum(block, division)
+    emit = _IndexEmitter(block, division)
     parts: list[tuple[SSAValue, int]] = []
     for value, times in divisible.items():
         # of the factor as much as it has, of the value the rest
@@ -140,7 +140,7 @@ def _added(
     return {v: n for v, n in terms.items() if n}, a[1] + times * b[1]
 
 
-class _Sum:
+class _IndexEmitter:
     """Emit index arithmetic before an operation."""
 
     def __init__(self, block: Block, anchor: arith.FloorDivSIOp):
