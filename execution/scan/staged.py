@@ -173,7 +173,7 @@ class _StagedScan(ScanKernel):
     # --- slices
 
     def _steps_of(self, number: Num) -> tuple[Num, Num, SSAValue | None]:
-        """The first step of a slice, how many it has, and whether these are all that one may have (None: they are)."""
+        """Return the first step of a slice, its number of steps, and whether it is full (None: every slice is)."""
         e, size = self.e, self.schedule.slice
         start = e.mul(number, size)
         steps = e.min(e.sub(self.count, start), size)

@@ -133,7 +133,7 @@ class Counts:
     vector: int = 1
 
     def registers(self, pitch: int, c: Calibration) -> float:
-        """Estimated registers per thread."""
+        """Estimate the registers per thread."""
         loaded, v = c.live_loads * self.registers_loaded.at(pitch), self.vector
         stride = best_pair_stride(v, self.packed_gain.at(pitch))
         packed = c.packed_rows * max(0.0, stride - 2) * v / 8 if self.packed else 0.0

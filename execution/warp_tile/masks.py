@@ -46,10 +46,9 @@ class _Mask:
 
 
 class Masks:
-    """The masks of a body with barriers."""
+    """Masks of a body with barriers; `room`: bytes of shared memory that are left for them."""
 
     def __init__(self, ops: Sequence[Operation], room: int, e: Emitter):
-        """`room`: bytes of shared memory that there are for masks."""
         self.e, self.room = e, room
         self.border = next((op.border for op in ops if isinstance(op, LoadOp) and op.border is not None), None)
         self.written = self.ready = False
