@@ -250,7 +250,7 @@ def symbolic_regions(pipeline: PipelineOp) -> dict[SSAValue, Spans]:
     """Infer the box of every function as a formula of output boxes, input boxes and parameters, valid for any call.
 
     Never less than a call needs, and exactly that, unless it reads through `mod`, repeats an image, mirrors what
-    another boundary limits, or asks nothing of what lies inside a constant exterior.
+    another boundary limits, or needs no point inside the box of a constant exterior.
     """
     outputs: dict[str, Spans] = {}
     for name, func in pipeline.return_op.outputs:

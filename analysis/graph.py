@@ -17,7 +17,7 @@ from tilefuse.analysis.access import accesses, defining_op
 from tilefuse.analysis.bounds import flat_ops
 from tilefuse.dialects.img.ops import Definition, GroupOp, InputOp, PipelineOp, StageOp, UpdateOp
 
-_Node = TypeVar("_Node", bound=Hashable)
+_NodeT = TypeVar("_NodeT", bound=Hashable)
 
 
 def stage_graph(pipeline: PipelineOp) -> nx.DiGraph:
@@ -115,7 +115,7 @@ def is_convex(graph: nx.DiGraph, members: Iterable[Hashable]) -> bool:
     return inside.isdisjoint(reached)
 
 
-def uses_first(nodes: Sequence[_Node], uses: Callable[[_Node], Iterable[_Node]]) -> list[_Node]:
+def uses_first(nodes: Sequence[_NodeT], uses: Callable[[_NodeT], Iterable[_NodeT]]) -> list[_NodeT]:
     """Sort nodes topologically, used nodes first, and otherwise in the given order."""
     graph = nx.DiGraph()
     graph.add_nodes_from(nodes)

@@ -22,8 +22,8 @@ from tilefuse.analysis.sizes import AnySpan, CallSizes
 from tilefuse.analysis.value_range import value_range
 from tilefuse.dialects.img.ops import SET, GroupOp, ReadOp, UpdateOp, WriteOp
 
-_Where = Mapping[SSAValue, AnySpan]
-_Spans = Sequence[Span]
+_CoordinateSpans = Mapping[SSAValue, AnySpan]
+_BoxSpans = Sequence[Span]
 
 
 def unwritten_boxes(function: SSAValue, needed: Mapping[SSAValue, Box], sizes: CallSizes) -> list[Box]:
@@ -33,8 +33,8 @@ def unwritten_boxes(function: SSAValue, needed: Mapping[SSAValue, Box], sizes: C
     returned if updates overwrite all of it first.
     """
     all_of_it = spans_of(needed[function])
-    covered: _Spans | None = None
-    found: list[_Spans] = []
+    covered: _BoxSpans | None = None
+    found: list[_BoxSpans] = []
     while (step := _next_update(function, needed)) is not None:
         update, number, function = step
         where = coordinate_spans(update, spans_of(needed[function]), sizes)
@@ -68,7 +68,7 @@ def _next_update(function: SSAValue, needed: Mapping[SSAValue, Box]) -> tuple[Up
     return (update, number, group.funcs[number]) if group.funcs[number] in needed else None
 
 
-def _written(update: UpdateOp, number: int, where: _Where, sizes: CallSizes) -> _Spans | None:
+def _written(update: UpdateOp, number: int, where: _CoordinateSpans, sizes: CallSizes) -> _BoxSpans | None:
     """Return a box in which an update certainly writes all points; None if no such box is known."""
     write = update.write_op
     if update.combiners[number] != SET or write.predicate is not None:
@@ -108,15 +108,15 @@ def _reads_earlier_steps(read: ReadOp, update: UpdateOp) -> bool:
     return False
 
 
-def _touched(op: ReadOp | WriteOp, update: UpdateOp, where: _Where, sizes: CallSizes) -> _Spans:
+def _touched(op: ReadOp | WriteOp, update: UpdateOp, where: _CoordinateSpans, sizes: CallSizes) -> _BoxSpans:
     return cast(list[Span], touched_spans(op, update, where, sizes))  # of numbers, for the sizes are
 
 
-def _inside(a: _Spans, b: _Spans) -> bool:
+def _inside(a: _BoxSpans, b: _BoxSpans) -> bool:
     return all(lb <= la and ha <= hb for (la, ha), (lb, hb) in zip(a, b, strict=True))
 
 
-def _together(a: _Spans, b: _Spans) -> _Spans:
+def _together(a: _BoxSpans, b: _BoxSpans) -> _BoxSpans:
     """Return the union of two boxes if it is a box, else the first one."""
     if _inside(a, b) or _inside(b, a):
         return b if _inside(a, b) else a
@@ -129,9 +129,9 @@ def _together(a: _Spans, b: _Spans) -> _Spans:
     return a
 
 
-def _without(a: _Spans, b: _Spans) -> list[_Spans]:
+def _without(a: _BoxSpans, b: _BoxSpans) -> list[_BoxSpans]:
     """Return disjoint boxes that together hold the points of box `a` outside box `b`; cut along x last."""
-    parts = list[_Spans]()
+    parts = list[_BoxSpans]()
     for dim in reversed(range(len(a))):
         (la, ha), (lb, hb) = a[dim], b[dim]
         parts += [
@@ -145,7 +145,7 @@ def _without(a: _Spans, b: _Spans) -> list[_Spans]:
     return parts
 
 
-def _largest(boxes: Sequence[_Spans]) -> list[_Spans]:
+def _largest(boxes: Sequence[_BoxSpans]) -> list[_BoxSpans]:
     """Return the boxes that are not empty and not inside another one."""
     boxes = [b for b in boxes if all(low <= high for low, high in b)]
     covers = [[_inside(b, c) and (b != c or j < i) for j, c in enumerate(boxes)] for i, b in enumerate(boxes)]

@@ -11,7 +11,7 @@ from tilefuse.analysis.index import Index
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.dialects.img.ops import ReadOp, StageOp, YieldOp
 
-_Value = tuple[Hashable, int | None]
+_RowValue = tuple[Hashable, int | None]
 """A kind of value, and its row from the stage's own; None if all rows have it in common."""
 
 
@@ -21,8 +21,8 @@ def row_instructions(stage: StageOp, rows: int) -> float:
     A value that two rows have in common, as the mean along x of a row in both of their windows, is computed once.
     """
     of = coordinates(stage)
-    known: dict[SSAValue, _Value] = {arg: (arg, None if d != 1 else 0) for arg, d in of.items()}
-    costs: dict[_Value, float] = {}
+    known: dict[SSAValue, _RowValue] = {arg: (arg, None if d != 1 else 0) for arg, d in of.items()}
+    costs: dict[_RowValue, float] = {}
     for op in stage.body.block.ops:
         if isinstance(op, YieldOp):
             continue
@@ -35,7 +35,7 @@ def row_instructions(stage: StageOp, rows: int) -> float:
     return sum(each.values()) / rows
 
 
-def _read(op: ReadOp, of: dict[SSAValue, int]) -> _Value:
+def _read(op: ReadOp, of: dict[SSAValue, int]) -> _RowValue:
     indices = indices_of(op, of)
     if not all(isinstance(i, Index) for i in indices):
         return op, 0
@@ -48,7 +48,7 @@ def _read(op: ReadOp, of: dict[SSAValue, int]) -> _Value:
     return (op.source, rows[0], *indices[: rows[0]], *indices[rows[0] + 1 :]), y.offset
 
 
-def _computed(op: Operation, known: Mapping[SSAValue, _Value]) -> _Value:
+def _computed(op: Operation, known: Mapping[SSAValue, _RowValue]) -> _RowValue:
     """Return the value of an op; two rows share it if they share its operands."""
     if op.regions:
         return op, 0

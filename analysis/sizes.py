@@ -13,11 +13,14 @@ from tilefuse.dialects.img.symbolic import Role, SizeValue, symbol
 AnySpan = tuple[SizeValue, SizeValue]
 """(first, last) coordinate, both inside; as numbers or as expressions."""
 
+AnyInterval = tuple[SizeValue, SizeValue]
+"""(min, extent), as numbers or as expressions."""
+
 
 class Sizes(Protocol):
     """Values of `img.min`, `img.extent` and `img.param`: numbers of one call, or symbols for any call."""
 
-    def interval(self, op: InputOp, dim: int) -> tuple[SizeValue, SizeValue]:
+    def interval(self, op: InputOp, dim: int) -> AnyInterval:
         """Return (min, extent) of a dimension of an input."""
 
     def param(self, op: ParamOp) -> SizeValue | None:
@@ -51,7 +54,7 @@ class CallSizes:
 class AnySizes:
     """Symbolic sizes, valid for every call. A dimension of an input with declared `bounds` is a number."""
 
-    def interval(self, op: InputOp, dim: int) -> tuple[SizeValue, SizeValue]:
+    def interval(self, op: InputOp, dim: int) -> AnyInterval:
         """Return (min, extent) of a dimension of an input."""
         name, declared = op.sym_name.data, op.bounds.data[dim] if op.bounds is not None else None
         if declared is not None:

@@ -39,9 +39,8 @@ class GriddepcontrolOp(IRDLOperation):
 
 
 class MemScope(StrEnum):
-    """Scope of a memory barrier, which sees the writes before it: the threads of the block, or of the GPU."""
+    """Scope of a memory barrier: the threads that see the stores before it, here all of the GPU."""
 
-    Cta = "cta"
     Gpu = "gpu"
 
 

@@ -75,10 +75,10 @@ def evaluate(
     coordinates of the inputs' first elements, where they are neither declared nor 0. Results are new
     C-contiguous arrays. EvaluationError says what is missing, or which read leaves an input's box.
     """
-    return _Evaluation(as_pipeline(pipeline), inputs, params or {}, output_boxes or {}, input_mins or {}).run()
+    return _PipelineEvaluation(as_pipeline(pipeline), inputs, params or {}, output_boxes or {}, input_mins or {}).run()
 
 
-class _Evaluation:
+class _PipelineEvaluation:
     def __init__(
         self,
         pipeline: PipelineOp,

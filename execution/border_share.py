@@ -23,7 +23,7 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import BoundaryOp
 from tilefuse.execution.facts import HALO, GroupFacts
 
-_Range = tuple[Fraction, Fraction]
+_CoordinateRange = tuple[Fraction, Fraction]
 """From the first coordinate to that behind the last."""
 
 
@@ -40,14 +40,14 @@ def interior_share(facts: GroupFacts) -> float:
     return float(share)
 
 
-def _range(facts: GroupFacts, dim: int, points: Fraction | int) -> _Range:
+def _range(facts: GroupFacts, dim: int, points: Fraction | int) -> _CoordinateRange:
     """Return the range of `count` output points from `first`."""
     declared = facts.bounds[dim]
     first = Fraction(declared[0] if declared is not None else 0)
     return first, first + points
 
 
-def _insides(facts: GroupFacts) -> Iterator[tuple[int, _Range]]:
+def _insides(facts: GroupFacts) -> Iterator[tuple[int, _CoordinateRange]]:
     """Yield output dimensions, and for each a range of points in which a stage meets no boundary."""
     for id in facts.stored:
         for follow, extent in zip(facts.follow[id], facts.own_box(id), strict=True):
@@ -60,7 +60,7 @@ def _insides(facts: GroupFacts) -> Iterator[tuple[int, _Range]]:
                     yield follow.dim, _of_output(inside, follow)
 
 
-def _of_reader(box: tuple[int, int], index: Index) -> _Range:
+def _of_reader(box: tuple[int, int], index: Index) -> _CoordinateRange:
     """Return the range of a reader's coordinate that reads from `box[0]` to before `box[1]`."""
     bounds = [Fraction(at * index.den - index.offset, index.num) for at in box]
     if index.num > 0:
@@ -70,13 +70,13 @@ def _of_reader(box: tuple[int, int], index: Index) -> _Range:
     return Fraction(first), Fraction(end)
 
 
-def _of_output(inside: _Range, follow: Follow) -> _Range:
+def _of_output(inside: _CoordinateRange, follow: Follow) -> _CoordinateRange:
     """Convert a range of a stage's coordinate to the output's, which it follows."""
     first, end = (at / follow.ratio for at in inside)
     return (first, end) if first <= end else (end, first)
 
 
-def _bounded(facts: GroupFacts, access: Access) -> Iterator[tuple[int, _Range]]:
+def _bounded(facts: GroupFacts, access: Access) -> Iterator[tuple[int, _CoordinateRange]]:
     """Yield a reader's coordinates, with the range of each in which an access lies inside its boundaries."""
     for op in behind_boundaries(access.source)[1]:
         for dim, box in _boxes(op, facts).items():

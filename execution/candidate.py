@@ -35,8 +35,8 @@ class SearchOptions:
     """Registers per thread that the compiler reported for schedules."""
     float_order: bool = False
     """Whether sums and products of floats are computed in the order of their domain."""
-    whole_tables: bool = True
-    """Whether blocks may compute whole tables that other blocks compute too."""
+    redundant_tables: bool = True
+    """Whether each block may compute the whole of a fused table, redundantly."""
     thorough: bool = True
     """False for the comparison of groups: fewer schedules, without surely more expensive ones than before."""
 

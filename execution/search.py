@@ -37,7 +37,7 @@ def schedules(facts: GroupFacts, machine: Machine, options: SearchOptions = Sear
 
 def _fuses_lookups(model: ExecutionModel, facts: GroupFacts, options: SearchOptions) -> bool:
     """Whether the group has no tables, or the model keeps them as requested."""
-    return not facts.tables or (model.fuses_lookups and (model.tables_follow_tile or options.whole_tables))
+    return not facts.tables or (model.fuses_lookups and (model.tables_follow_tile or options.redundant_tables))
 
 
 def best_schedule(facts: GroupFacts, machine: Machine, options: SearchOptions = SearchOptions()) -> Candidate | None:
@@ -45,7 +45,7 @@ def best_schedule(facts: GroupFacts, machine: Machine, options: SearchOptions = 
     return min(schedules(facts, machine, options), key=lambda c: c.microseconds, default=None)
 
 
-def quick_best(facts: GroupFacts, machine: Machine, whole_tables: bool = True) -> Candidate | None:
+def quick_best(facts: GroupFacts, machine: Machine, redundant_tables: bool = True) -> Candidate | None:
     """Return the schedule by which groups are compared; None if none fits. Raises NotFusable for an illegal group.
 
     Of several stages on a GPU it is that of the first model, in the registry's order, that has any: those behind it are
@@ -53,11 +53,11 @@ def quick_best(facts: GroupFacts, machine: Machine, whole_tables: bool = True) -
     """
     if machine.is_gpu and len(facts.members) > 1:
         each = (
-            best_schedule(facts, machine, SearchOptions(m.name, thorough=False, whole_tables=whole_tables))
+            best_schedule(facts, machine, SearchOptions(m.name, thorough=False, redundant_tables=redundant_tables))
             for m in models()
         )
         return next((c for c in each if c is not None), None)
-    return best_schedule(facts, machine, SearchOptions(thorough=False, whole_tables=whole_tables))
+    return best_schedule(facts, machine, SearchOptions(thorough=False, redundant_tables=redundant_tables))
 
 
 def best_for_like(found: Sequence[Sequence[Candidate]]) -> list[Candidate]:

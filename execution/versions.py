@@ -14,7 +14,10 @@ from tilefuse.lowering.emit import Emitter, Num
 
 
 class Versions:
-    """The calls of a tile function for one tile, of which one runs."""
+    """Emit the calls of a tile function for one tile, of which one runs.
+
+    `arguments`: the kernel's; `shared`: the plan's; `last`: the last tile's origin in a dimension.
+    """
 
     def __init__(
         self,
@@ -25,7 +28,6 @@ class Versions:
         shared: Sequence[SSAValue],
         last: Callable[[int], Num],
     ):
-        """`arguments`: the kernel's; `shared`: the plan's; `last`: the last tile's origin in a dimension."""
         self.e, self._name, self._arguments, self._shared, self.last = e, name, arguments, shared, last
         self.origin = origin
         self.yes, self.no = e.true(), e.false()

@@ -53,7 +53,9 @@ def concat_bits(values: Sequence[Any]) -> Expr:
     type = exprs[0].type()
     bits = type.bits() * len(exprs)
     if type.is_bool() or bits not in INTEGER_WIDTHS:
-        fail(f"concat_bits of {len(exprs)} values of {type} would have {bits} bits; there are 8, 16, 32 and 64")
+        *others, last = map(str, INTEGER_WIDTHS)
+        known = f"{', '.join(others)} and {last}"
+        fail(f"concat_bits of {len(exprs)} values of {type} would have {bits} bits; there are {known}")
     unsigned, wide = UInt(type.bits()), UInt(bits)
     parts = [cast_to(wide, reinterpret(unsigned, e)) for e in exprs]
     result = parts[0]

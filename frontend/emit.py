@@ -10,15 +10,14 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, UnitAttr,
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.dialects.img import ops as img
+from tilefuse.dialects.img.combiners import OperationOfTwo
 from tilefuse.dialects.img.float_operations import FLOAT_OPERATIONS
 from tilefuse.dialects.img.integer_operations import INTEGER_OPERATIONS, IntegerOperation, Reading
 from tilefuse.dialects.img.strict import STRICT
 from tilefuse.frontend.expr import COMPARISONS, Expr
 from tilefuse.frontend.types import Float, Type
 
-_Binary = Callable[[SSAValue, SSAValue], Operation]
-
-_FLOAT: dict[str, _Binary] = {
+_FLOAT: dict[str, OperationOfTwo] = {
     "add": arith.AddfOp,
     "sub": arith.SubfOp,
     "mul": arith.MulfOp,

@@ -48,7 +48,7 @@ def chain_windows(pipeline: PipelineOp) -> list[list[StageOp]]:
 
 
 @dataclass(frozen=True)
-class _Term:
+class _WindowTerm:
     """A term of a window, computed from reads at one column."""
 
     value: SSAValue
@@ -63,7 +63,7 @@ class SumWindow:
 
     stage: StageOp
     combiner: Callable[[SSAValue, SSAValue], Operation]
-    terms: Mapping[int, Mapping[Hashable, _Term]]
+    terms: Mapping[int, Mapping[Hashable, _WindowTerm]]
     """Terms per column, keyed by their form at their own column; without terms that all columns share."""
 
     def chain(self) -> list[StageOp]:
@@ -158,7 +158,7 @@ class _WindowBody:
         moved = x + column if column else x
         return self._add(ReadOp(stage.funcs[0], list(self.block.args), AffineMap(self.stage.rank, 0, (moved, *others))))
 
-    def term(self, term: _Term) -> SSAValue:
+    def term(self, term: _WindowTerm) -> SSAValue:
         """Copy a term at its own column."""
         args = self.stage.body.block.args
         values: dict[SSAValue, SSAValue] = dict(zip(args, self.block.args, strict=True))
@@ -173,7 +173,7 @@ class _WindowBody:
                 new.name_hint = old.name_hint
         return values[term.value]
 
-    def terms(self, terms: Sequence[_Term]) -> list[SSAValue]:
+    def terms(self, terms: Sequence[_WindowTerm]) -> list[SSAValue]:
         """Copy several terms."""
         return [self.term(term) for term in terms]
 
@@ -204,7 +204,7 @@ def window_of(stage: StageOp) -> SumWindow | None:
     combiner = type(yielded.values[0].owner)
     if combiner not in _EXACT:
         return None
-    found: dict[int, dict[Hashable, _Term]] = {}
+    found: dict[int, dict[Hashable, _WindowTerm]] = {}
     leaves = list(_leaves(yielded.values[0], combiner))
     if len(leaves) < LEAST_COLUMNS:
         return None
@@ -229,7 +229,7 @@ def _leaves(value: SSAValue, combiner: type[Operation]) -> Iterator[SSAValue]:
             yield top
 
 
-def _term(stage: StageOp, value: SSAValue) -> _Term | None:
+def _term(stage: StageOp, value: SSAValue) -> _WindowTerm | None:
     """Return a term with all operations that compute it; None unless its reads are of exactly one column."""
     block, needed = stage.body.block, {value}
     x, columns, ops = block.args[0], set[int](), []
@@ -248,10 +248,10 @@ def _term(stage: StageOp, value: SSAValue) -> _Term | None:
             if not isinstance(index, Index) or (index.num, index.den) != (1, 1):
                 return None
             columns.add(index.offset)
-    return _Term(value, ops[::-1], columns.pop()) if len(columns) == 1 else None
+    return _WindowTerm(value, ops[::-1], columns.pop()) if len(columns) == 1 else None
 
 
-def _key(stage: StageOp, term: _Term) -> Hashable:
+def _key(stage: StageOp, term: _WindowTerm) -> Hashable:
     """Return a key that is equal for terms that differ only in their columns."""
     numbers: dict[SSAValue, Hashable] = {arg: d for d, arg in enumerate(stage.body.block.args)}
     found: list[Hashable] = []

@@ -57,7 +57,7 @@ def counted_terms(value: SSAValue, body: Block) -> tuple[dict[SSAValue, int], in
     return {term: count for term, count in terms.items() if count}, number
 
 
-_Sum = tuple[frozenset[tuple[int, int]], int]
+_CountedTerms = tuple[frozenset[tuple[int, int]], int]
 """Terms, each with its count, and a number."""
 
 
@@ -68,7 +68,7 @@ class SameIndices:
         self.of: dict[SSAValue, int] = {}
         self.numbers: dict[Hashable, int] = {}
         """Number of each sum, and of each term; terms are numbered separately."""
-        self.sums: list[_Sum] = []
+        self.sums: list[_CountedTerms] = []
 
     def number(self, value: SSAValue) -> int:
         """Return the number of an index."""
@@ -85,13 +85,13 @@ class SameIndices:
                     self.of[last] = self._number_of(self._sum(last))
         return self.of[value]
 
-    def _number_of(self, sum: _Sum) -> int:
+    def _number_of(self, sum: _CountedTerms) -> int:
         if sum not in self.numbers:
             self.numbers[sum] = len(self.sums)
             self.sums.append(sum)
         return self.numbers[sum]
 
-    def _sum(self, value: SSAValue) -> _Sum:
+    def _sum(self, value: SSAValue) -> _CountedTerms:
         op = value.owner
         if (known := integer_constant(value)) is not None:
             return frozenset(), known

@@ -45,8 +45,8 @@ class Emission:
     def end(self, end: End) -> SSAValue:
         """Return the value of a coordinate."""
         if end not in self._written:
-            whole = self.plus(self.end(End(end.root)), end.plus) if end.plus else end.root.emit(self)
-            self._written[end] = whole
+            value = self.plus(self.end(End(end.root)), end.plus) if end.plus else end.root.emit(self)
+            self._written[end] = value
         return self._written[end]
 
     def _constant(self, value: int) -> SSAValue:
@@ -113,14 +113,14 @@ class EndArithmetic:
         if end.root.terms:  # it grows with the coordinate
             terms = [self.affine(term.moved(end.plus), times, plus, by) for term in end.root.terms]
             return self.extreme(terms, least=end.root.least)
-        whole, rest = divmod(times * end.plus + plus, by)
+        quotient, rest = divmod(times * end.plus + plus, by)
         of = End(end.root)
         root = self._root(
             ("affine", end.root, times, rest, by),
             (times * of.number + rest) // by,
             lambda e: e.quotient(e.end(of), times, rest, by),
         )
-        return End(root, whole)
+        return End(root, quotient)
 
     def extreme(self, ends: Sequence[End], *, least: bool) -> End:
         """Return the minimum or the maximum of some coordinates."""

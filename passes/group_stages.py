@@ -50,10 +50,11 @@ MAX_GROUP = 16
 
 ALGORITHMS = ("both", "greedy", "dp", "none", "all")
 
-_Groups = list[tuple[list[int], int]]
+_GroupList = list[tuple[list[int], int]]
+"""(members, output) of each group."""
 
 
-class _Kind(NamedTuple):
+class _CostKind(NamedTuple):
     """Kinds of groups whose costs are computed."""
 
     fuse_lookups: bool = False
@@ -77,7 +78,7 @@ class _Costs:
         extent: Sequence[int],
         inferred: Mapping[int, KnownBox],
         like: _Costs | None = None,
-        groups: _Kind = _Kind(),
+        groups: _CostKind = _CostKind(),
     ):
         """Prepare the costs; `inferred`: bounds by node that are not declared. `like`: costs of a similar pipeline."""
         self._tables, self._far = groups
@@ -114,7 +115,7 @@ class _Costs:
     def with_far(self) -> _Costs:
         """Return the costs that include boxes needed far beyond the picture, on GPUs."""
         far = self.machine.is_gpu
-        return _Costs(self.model, self.machine, self.extent, self._inferred, None, _Kind(self._tables, far))
+        return _Costs(self.model, self.machine, self.extent, self._inferred, None, _CostKind(self._tables, far))
 
     def of(self, members: Sequence[int], output: int) -> float | None:
         """Return microseconds, or None if the stages cannot share a kernel: a printing stage must be stored alone."""
@@ -157,7 +158,7 @@ class _Costs:
         return found.microseconds
 
 
-def greedy_groups(model: PipelineModel, costs: _Costs, start: _Groups | None = None) -> _Groups:
+def greedy_groups(model: PipelineModel, costs: _Costs, start: _GroupList | None = None) -> _GroupList:
     """Merge producers into their only reading group, best saving first; from one kernel per stage, or `start`."""
     members = {output: list(m) for m, output in start or [([n.id], n.id) for n in model.stages]}
     group_of = {id: output for output, m in members.items() for id in m}
@@ -203,7 +204,7 @@ def greedy_groups(model: PipelineModel, costs: _Costs, start: _Groups | None = N
     return sorted(((m, output) for output, m in members.items()), key=lambda g: g[1])
 
 
-def dp_groups(model: PipelineModel, costs: _Costs) -> _Groups:
+def dp_groups(model: PipelineModel, costs: _Costs) -> _GroupList:
     """Return the cheapest partition of the program order into consecutive groups."""
     stages = [n.id for n in model.stages]
     best: list[tuple[float, int]] = [(0.0, 0)]
@@ -232,7 +233,7 @@ def dp_groups(model: PipelineModel, costs: _Costs) -> _Groups:
             # nothing fits: a group of its own, which later passes report on
             choice = (best[end - 1][0] + 1e9, end - 1)
         best.append(choice)
-    groups: _Groups = []
+    groups: _GroupList = []
     end = len(stages)
     while end > 0:
         start = best[end][1]
@@ -241,10 +242,10 @@ def dp_groups(model: PipelineModel, costs: _Costs) -> _Groups:
     return groups[::-1]
 
 
-def cheaper_groups(model: PipelineModel, costs: _Costs) -> _Groups:
+def cheaper_groups(model: PipelineModel, costs: _Costs) -> _GroupList:
     """Choose the cheapest of three groupings: dynamic programming, merging, and merging after dynamic programming."""
 
-    def total(groups: _Groups) -> float:
+    def total(groups: _GroupList) -> float:
         found = [costs.of(members, output) for members, output in groups]
         return sum(1e9 if c is None else c for c in found)
 
@@ -252,7 +253,7 @@ def cheaper_groups(model: PipelineModel, costs: _Costs) -> _Groups:
     return min(cut, greedy_groups(model, costs), greedy_groups(model, costs, cut), key=total)
 
 
-def merged_groups(model: PipelineModel, costs: _Costs, groups: _Groups) -> _Groups:
+def merged_groups(model: PipelineModel, costs: _Costs, groups: _GroupList) -> _GroupList:
     """Merge groups into kernels that store several stages, where that kernel is cheaper."""
     far = costs.with_far()
 
@@ -339,7 +340,7 @@ class GroupStages(ModulePass):
         inferred = (
             {model.node_of[s.funcs[0]]: b for s, b in inferred_bounds(pipeline).items()} if self.inferred_bounds else {}
         )
-        costs = _Costs(model, machine(self.target), self.extent, inferred, like, _Kind(self.fuse_lookups))
+        costs = _Costs(model, machine(self.target), self.extent, inferred, like, _CostKind(self.fuse_lookups))
         if not together:
             return _Grouped(model, costs, self._groups(model, costs))
         chains = [[model.node_of[s.funcs[0]] for s in stages] for stages in together]
@@ -387,7 +388,7 @@ class GroupStages(ModulePass):
         rest.erase()
         return (kept, better) if kept is copy else (pipeline, found)
 
-    def _groups(self, model: PipelineModel, costs: _Costs) -> _Groups:
+    def _groups(self, model: PipelineModel, costs: _Costs) -> _GroupList:
         if self.algorithm == "none":
             return [([n.id], n.id) for n in model.stages]
         if self.algorithm == "all":
@@ -403,7 +404,7 @@ class _Grouped:
 
     model: PipelineModel
     costs: _Costs
-    groups: _Groups
+    groups: _GroupList
 
     @property
     def microseconds(self) -> float:

@@ -62,7 +62,7 @@ class InterleavePlanes(ModulePass):
 
 
 @dataclass
-class _Table:
+class _GatherTable:
     """Gathers of one function at places that several planes share."""
 
     memory: SSAValue
@@ -92,7 +92,7 @@ class _Table:
         self.loads[load] = (found[0], found[1])
 
 
-def table_of(loop: scf.ForOp, entry: Block) -> _Table | None:
+def table_of(loop: scf.ForOp, entry: Block) -> _GatherTable | None:
     """Find the gathers of a loop that a table may serve; None if it has none that pay."""
     if not stores_at_end(loop):
         return None
@@ -103,13 +103,13 @@ def table_of(loop: scf.ForOp, entry: Block) -> _Table | None:
     if len(candidates) < LEAST_LOADS:
         return None
     numbers, written = _value_numbers(loop, entry), _written(entry)
-    found: dict[Hashable, _Table] = {}
+    found: dict[Hashable, _GatherTable] = {}
     for load in candidates:
         moving = tuple(d for d, i in enumerate(load.indices) if i in along_x)
         fixed = [i for d, i in enumerate(load.indices) if d not in moving]
         is_input = isinstance(load.memref, BlockArgument) and load.memref.owner is entry and load.memref not in written
         if is_input and not any(is_defined_in(i, block) for i in fixed):
-            found.setdefault((load.memref, moving), _Table(load.memref, moving)).add(load, numbers)
+            found.setdefault((load.memref, moving), _GatherTable(load.memref, moving)).add(load, numbers)
     tables = [t for t in found.values() if 1 < len(t.planes) <= MOST_TABLE_PLANES and t.pays]
     return max(tables, key=lambda t: len(t.loads), default=None)
 
@@ -139,7 +139,7 @@ def _written(entry: Block) -> set[SSAValue]:
 class _Rewrite:
     """Emits the table, and the loops of a part, in front of a loop, which becomes the other branch."""
 
-    def __init__(self, loop: scf.ForOp, entry: Block, table: _Table):
+    def __init__(self, loop: scf.ForOp, entry: Block, table: _GatherTable):
         self.loop, self.entry, self.table = loop, entry, table
         self.body, self.x = loop.body.block, loop.body.block.args[0]
         self.e, self.start = Emitter(Block()), Emitter(Block())

@@ -99,8 +99,8 @@ def lower_group(
 def _differing(groups: Sequence[GroupOp], model: PipelineModel) -> Collection[SSAValue]:
     """Find the functions of the first of a kernel's groups whose rows are vector-aligned in some of the groups only.
 
-    Empty if all rows of the first do: then its launches have a version of the tile body that asks nothing, and those
-    of others one in which rows are moved by elements.
+    Empty if all rows of the first do: then its launches have a version of the tile body without checks of alignment,
+    and launches of others a version in which rows are moved by elements.
     """
     functions = [[a.value for a in kernel_args(g) if a.kind != "scalar"] for g in groups]
     starts = [[model.nodes[model.node_of[f]].aligned for f in row] for row in functions]

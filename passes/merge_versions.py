@@ -99,7 +99,7 @@ def unrolled_operations(block: Block) -> int:
 
 
 @dataclass(frozen=True)
-class _Versions:
+class _VersionCalls:
     """The calls of a tile body among which a kernel chooses."""
 
     branch: scf.IfOp
@@ -153,7 +153,7 @@ def _flags(first: func.CallOp, second: func.CallOp) -> tuple[int, ...] | None:
     return tuple(differing)
 
 
-def _versions(branch: scf.IfOp) -> _Versions | None:
+def _versions(branch: scf.IfOp) -> _VersionCalls | None:
     """Return the versions among which a branch chooses; None if it is no such branch, or if there are more."""
     if branch.results or not branch.false_region.blocks:
         return None
@@ -185,10 +185,10 @@ def _versions(branch: scf.IfOp) -> _Versions | None:
         for a, b in zip(inside.operands, border.operands, strict=True)
     }:
         return None  # no flag says that the second is for borders
-    return _Versions(branch, aligned, inside, border, uniform, flags, last)
+    return _VersionCalls(branch, aligned, inside, border, uniform, flags, last)
 
 
-def _merge(versions: _Versions, body: func.FuncOp) -> None:
+def _merge(versions: _VersionCalls, body: func.FuncOp) -> None:
     """Keep one version for interior tiles, and an outlined one for all others."""
     if versions.aligned is not None:
         fast = arith.AndIOp(versions.branch.cond, versions.aligned)

@@ -17,7 +17,7 @@ from xdsl.utils.hints import isa, type_repr
 from tilefuse.dialects.diagnostics import PipelineError, SourcePosition
 
 _Built = TypeVar("_Built", bound=ArgSpecConvertible)
-_Loaded = TypeVar("_Loaded")
+_LoadedT = TypeVar("_LoadedT")
 
 _WRAPPED = re.compile(r"\s*(?:builtin\.module|any)\s*\((.*)\)\s*", re.DOTALL)
 
@@ -53,7 +53,7 @@ def parse_passes(
     return tuple(passes)
 
 
-def load_row(what: str, factory: Callable[[], _Loaded], position: SourcePosition | None = None) -> _Loaded:
+def load_row(what: str, factory: Callable[[], _LoadedT], position: SourcePosition | None = None) -> _LoadedT:
     """Load the object that a row of a `Universe` names; PipelineError if its module lacks it, or fails to import."""
     try:
         return factory()

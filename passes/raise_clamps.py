@@ -31,7 +31,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from tilefuse.analysis.access import reads
-from tilefuse.analysis.sizes import AnySizes
+from tilefuse.analysis.sizes import AnyInterval, AnySizes
 from tilefuse.analysis.value_range import value_range
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.attrs import BoundaryKind
@@ -40,9 +40,6 @@ from tilefuse.dialects.img.symbolic import Atom, Role, SizeValue, Symbol, is_sum
 from tilefuse.dialects.img.symbolic import Operation as NumberOperation
 
 _LARGEST_FACTOR, _LARGEST_CONSTANT = 16, 1 << 24
-
-_Interval = tuple[SizeValue, SizeValue]
-"""(min, extent)."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ def _raise_read(op: ReadOp, stage: StageOp, pipeline: PipelineOp) -> bool:
     if all(isinstance(v, BlockArgument) for v in op.indices):
         return False
     coordinates = list(stage.body.block.args)
-    intervals: dict[int, _Interval] = {}
+    intervals: dict[int, AnyInterval] = {}
     plain: dict[int, AffineExpr] = {}
     for d, expr in enumerate(op.map.data.results):
         found = _clamped(op.indices[expr.position], coordinates) if isinstance(expr, AffineDimExpr) else None
@@ -91,7 +88,7 @@ def _raise_read(op: ReadOp, stage: StageOp, pipeline: PipelineOp) -> bool:
     return True
 
 
-def _clamped(index: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[AffineExpr, _Interval] | None:
+def _clamped(index: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[AffineExpr, AnyInterval] | None:
     """Find the value that an index clamps, in terms of the coordinates, and the interval of the clamp."""
     value = _uncast(index)
     for outer, inner in ((arith.MaxSIOp, arith.MinSIOp), (arith.MinSIOp, arith.MaxSIOp)):
@@ -229,7 +226,7 @@ def _boundary(
     stage: StageOp,
     pipeline: PipelineOp,
     source: SSAValue,
-    intervals: Mapping[int, _Interval],
+    intervals: Mapping[int, AnyInterval],
 ) -> SSAValue:
     """Continue `source` from these boxes by its edges; equal boxes share one function."""
     name = source.owner.sym_name.data if isinstance(source.owner, InputOp) else None

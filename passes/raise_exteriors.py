@@ -35,13 +35,11 @@ from xdsl.transforms.dead_code_elimination import region_dce
 from tilefuse.analysis.access import coordinates as coordinates_of
 from tilefuse.analysis.access import indices_of
 from tilefuse.analysis.index import Index
+from tilefuse.analysis.sizes import AnyInterval, AnySpan
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import BoundaryOp, PipelineOp, ReadOp, StageOp, UpdateOp, YieldOp
 from tilefuse.dialects.img.symbolic import SizeValue
 from tilefuse.passes.raise_clamps import Scalars, can_emit, known, known_box, linear
-
-_Interval = tuple[SizeValue, SizeValue]
-"""(first, last)."""
 
 
 @dataclass(frozen=True)
@@ -81,14 +79,14 @@ def _raise_stage(stage: StageOp, pipeline: PipelineOp, *, rows: bool) -> bool:
         return False
     if indices_of(read, coordinates_of(stage)) != tuple(Index(d, 1) for d in range(stage.rank)):
         return False
-    intervals = _box(choice.cond, coordinates)
-    if rows and 0 in intervals and any(isinstance(op.parent_op(), UpdateOp) for op in _reading(stage.funcs[0])):
+    spans = _box(choice.cond, coordinates)
+    if rows and 0 in spans and any(isinstance(op.parent_op(), UpdateOp) for op in _reading(stage.funcs[0])):
         return False
-    if not intervals or not all(can_emit(n) for ends in intervals.values() for n in ends):
+    if not spans or not all(can_emit(n) for ends in spans.values() for n in ends):
         return False
     rewriter = PatternRewriter(stage)
     scalars = Scalars(rewriter, stage, pipeline)
-    boxes = {d: (low, high - low + 1) for d, (low, high) in sorted(intervals.items())}
+    boxes = {d: (low, high - low + 1) for d, (low, high) in sorted(spans.items())}
     outside = choice.rhs.owner.clone()
     rewriter.insert(outside, InsertPoint.before(stage))
     boundary = BoundaryOp(
@@ -114,7 +112,7 @@ def _reading(func: SSAValue) -> Iterator[ReadOp]:
             yield from _reading(use.operation.func)
 
 
-def _without_edges(source: SSAValue, boxes: dict[int, tuple[SizeValue, SizeValue]]) -> SSAValue:
+def _without_edges(source: SSAValue, boxes: dict[int, AnyInterval]) -> SSAValue:
     """Strip a boundary from `source` that clamps to these boxes or larger ones, so has no effect within them."""
     op = source.owner
     if not isinstance(op, BoundaryOp) or op.kind.data is not BoundaryKind.RepeatEdge or op.dimensions != tuple(boxes):
@@ -122,7 +120,7 @@ def _without_edges(source: SSAValue, boxes: dict[int, tuple[SizeValue, SizeValue
     return op.source if known_box(op) == list(boxes.values()) else source
 
 
-def _box(condition: SSAValue, coordinates: Sequence[SSAValue]) -> dict[int, _Interval]:
+def _box(condition: SSAValue, coordinates: Sequence[SSAValue]) -> dict[int, AnySpan]:
     """Return the box that a condition tests coordinates against; None if it tests more, or leaves an end open."""
     lows: dict[int, SizeValue] = {}
     highs: dict[int, SizeValue] = {}
@@ -144,10 +142,11 @@ def _terms(condition: SSAValue) -> Iterator[SSAValue]:
         yield condition
 
 
-_SIDES = {2: (False, -1), 3: (False, 0), 4: (True, 1), 5: (True, 0)}
+_ENDS_OF_PREDICATES = {2: (False, -1), 3: (False, 0), 4: (True, 1), 5: (True, 0)}
 """Per signed comparison (slt, sle, sgt, sge) of a coordinate with an end: whether the end is the low one, and the
 distance of the first or last coordinate from it."""
-_TURNED = {2: 4, 3: 5, 4: 2, 5: 3}
+_SWAPPED_PREDICATES = {2: 4, 3: 5, 4: 2, 5: 3}
+"""Predicate of the same comparison with its operands swapped."""
 
 
 def _limit(term: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[int, SizeValue, bool] | None:
@@ -155,12 +154,13 @@ def _limit(term: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[int, SizeVa
     op = term.owner
     if not isinstance(op, arith.CmpiOp):
         return None
-    kind = int(op.predicate.value.data)
-    for value, other, way in ((op.lhs, op.rhs, kind), (op.rhs, op.lhs, _TURNED.get(kind))):
+    given = int(op.predicate.value.data)
+    swapped = _SWAPPED_PREDICATES.get(given)
+    for value, other, predicate in ((op.lhs, op.rhs, given), (op.rhs, op.lhs, swapped)):
         at = linear(value, coordinates)
         end = known(other) if at is not None else None
-        if at is None or end is None or way not in _SIDES or at[1] != 1:
+        if at is None or end is None or predicate not in _ENDS_OF_PREDICATES or at[1] != 1:
             continue
-        is_low, beside = _SIDES[way]
+        is_low, beside = _ENDS_OF_PREDICATES[predicate]
         return at[0], end + beside - at[2], is_low
     return None

@@ -24,7 +24,8 @@ AGAIN = 1.5
 """Evaluations of a stage for other kernels over its points, at most: what needs it at several places, and cannot
 be one kernel with it, had better read it."""
 
-Groups = Sequence[tuple[Sequence[int], int]]
+GroupsWithOutputs = Sequence[tuple[Sequence[int], int]]
+"""(members, output) of each group."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Recomputed:
 
 
 def recomputed(
-    model: PipelineModel, groups: Groups, all_costs: Callable[[], Recomputation], machine: Machine
+    model: PipelineModel, groups: GroupsWithOutputs, all_costs: Callable[[], Recomputation], machine: Machine
 ) -> Iterator[Recomputed]:
     """Yield the stored stages that are cheaper to recompute at their readers, last ones first.
 
@@ -71,7 +72,7 @@ def recomputed(
             unstored = len(chosen) + len(inside) == len(evaluations)
             undone = unstored and not inside
             known = [{behind_boundaries(read.source)[0].owner for read in reads(reader)} for reader in chosen]
-            change = _Change(
+            change = _StageToRecompute(
                 node, points, evaluations=sum(chosen.values()) - undone * points,
                 inputs=[p for p in model.producers(id) if not all(model.nodes[p].op in ops for ops in known)],
                 kernels=len({kernel_of.get(r, r) for r in chosen}), unstored=unstored,
@@ -100,7 +101,7 @@ def _may_be(model: PipelineModel, node: Node, stored: set[int]) -> bool:
 
 
 @dataclass(frozen=True)
-class _Change:
+class _StageToRecompute:
     """A stage of `points` points that kernels would compute instead of reading it."""
 
     node: Node

@@ -49,7 +49,7 @@ SAVED = 0.05
 """Share of the points of a function that must be saved."""
 
 
-_Ends = tuple[End, End]
+_DistinctSpan = tuple[End, End]
 """First and last coordinate whose values are not repetitions of others."""
 _Operands = list[list[SSAValue]]
 """The values that stand in each index of a read."""
@@ -66,7 +66,7 @@ class _Repeated:
     def __init__(self, pipeline: PipelineOp, extent: Sequence[int]):
         self._sizes = NominalSizes(extent)
         self._made = EndArithmetic()
-        self._ends: dict[SSAValue, dict[int, _Ends]] = {}
+        self._ends: dict[SSAValue, dict[int, _DistinctSpan]] = {}
         for op in pipeline.body.block.ops:
             match op:
                 case BoundaryOp():
@@ -77,7 +77,7 @@ class _Repeated:
                     for result, value in zip(op.funcs, op.yield_op.values, strict=True):
                         self._ends[result] = self.of(value)
 
-    def of(self, function: SSAValue) -> dict[int, _Ends]:
+    def of(self, function: SSAValue) -> dict[int, _DistinctSpan]:
         """Return ends by dimension; dimensions along which a function never becomes constant are absent."""
         return self._ends.get(function, {})
 
@@ -95,10 +95,10 @@ class _Repeated:
                         d: ends for d, ends in found.items() if ends is not None and bounds[d] is None
                     }
 
-    def _of_boundary(self, op: BoundaryOp) -> dict[int, _Ends]:
+    def _of_boundary(self, op: BoundaryOp) -> dict[int, _DistinctSpan]:
         """Return the ends along the dimensions that a boundary continues."""
         beside = {BoundaryKind.RepeatEdge: 0, BoundaryKind.ConstantExterior: 1}.get(op.kind.data)
-        found: dict[int, _Ends] = {}
+        found: dict[int, _DistinctSpan] = {}
         if beside is None:
             return {}
         for i, dim in enumerate(op.dimensions):
@@ -128,7 +128,7 @@ class _Repeated:
             self._made.scalar((ExtentOp, source, dim), extent, lambda e: e.add(ExtentOp(source, dim))),
         )
 
-    def _of_stage(self, stage: StageOp, dim: int, read: Sequence[tuple[StageRead, _Operands]]) -> _Ends | None:
+    def _of_stage(self, stage: StageOp, dim: int, read: Sequence[tuple[StageRead, _Operands]]) -> _DistinctSpan | None:
         """Return the ends of a stage's functions; None if a value depends on the coordinate other than by reads."""
         if not all(isinstance(use.operation, ReadOp) for use in stage.body.block.args[dim].uses):
             return None
@@ -155,12 +155,12 @@ class _Repeated:
         highs = [made.affine(high, den, num - 1 - min(by), num) for (_, high, num, den), by in plus.items()]
         return self._ordered(made.extreme(lows, least=True), made.extreme(highs, least=False))
 
-    def _ordered(self, first: End, last: End) -> _Ends:
+    def _ordered(self, first: End, last: End) -> _DistinctSpan:
         """Return the ends of a box, ordered. If the first is behind the last, all values are equal."""
         return first, self._made.extreme([first, last], least=False)
 
 
-def _clipped(span: Span, ends: _Ends) -> Span:
+def _clipped(span: Span, ends: _DistinctSpan) -> Span:
     first, last = (end.number for end in ends)
     low, high = span
     return max(first, min(low, last)), min(last, max(high, first))
@@ -183,10 +183,10 @@ class RepeatEdges(ModulePass):
                     _repeat(function, limits)
 
 
-def _limited(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue, dict[int, _Ends]]:
+def _limited(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue, dict[int, _DistinctSpan]]:
     """Return the functions to limit, each with its ends by dimension; consumers precede producers."""
     repeated = _Repeated(pipeline, extent)
-    found: dict[SSAValue, dict[int, _Ends]] = {}
+    found: dict[SSAValue, dict[int, _DistinctSpan]] = {}
 
     def limit(function: SSAValue, needed: Sequence[Span]) -> list[Span]:
         spans, taken = list(needed), {}
@@ -204,7 +204,7 @@ def _limited(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue, dict
     return found
 
 
-def _repeat(function: SSAValue, limits: dict[int, _Ends]) -> None:
+def _repeat(function: SSAValue, limits: dict[int, _DistinctSpan]) -> None:
     """Make all readers of a group's result read it through a boundary."""
     group = function.owner
     assert isinstance(group, GroupOp)

@@ -63,12 +63,12 @@ class SeparateKernels(ModulePass):
         check_numbers(self, min_saving=0)
         for pipeline in op.body.block.ops:
             if isinstance(pipeline, PipelineOp):
-                made = _Stages(pipeline)
+                made = _SumStages(pipeline)
                 for stage in [s for s in pipeline.body.walk() if isinstance(s, StageOp)]:
                     if stage.place is None and not isinstance(stage.parent_op(), GroupOp):
                         self._separate(stage, made)
 
-    def _separate(self, stage: StageOp, made: _Stages) -> None:
+    def _separate(self, stage: StageOp, made: _SumStages) -> None:
         block = stage.body.block
         for root, form in linear_forms(block, self.float).items():
             passed = self._see_through(form, root)
@@ -152,7 +152,7 @@ def _saved(kernel: dict[OffsetVector, Constant], found: Factors) -> int:
 
 
 @dataclass(frozen=True)
-class _Stored:
+class _SumType:
     """Storage type of the sums along a dimension."""
 
     computed: Attribute
@@ -161,10 +161,10 @@ class _Stored:
     """Casts from the stored type to the type of the whole sum."""
 
 
-def _stored(taps: Taps, found: Factors, type: Attribute) -> _Stored:
+def _stored(taps: Taps, found: Factors, type: Attribute) -> _SumType:
     """Choose the type of stored sums: 16 bits for sums of bytes that fit; else the sum's own."""
     if not isinstance(type, IntegerType):
-        return _Stored(type, type)
+        return _SumType(type, type)
     source = taps.source.type
     assert isinstance(source, FuncType)
     if taps.cast is not None and isinstance(source.element, IntegerType) and type.width.data > 16:
@@ -173,27 +173,27 @@ def _stored(taps: Taps, found: Factors, type: Attribute) -> _Stored:
         ends = [sorted((int(u) * low, int(u) * high)) for u in found.along.values()]
         least, most = sum(e[0] for e in ends), sum(e[1] for e in ends)
         if least >= 0 and most < 1 << 16:
-            return _Stored(IntegerType(16), IntegerType(16, Signedness.UNSIGNED), arith.ExtUIOp)
+            return _SumType(IntegerType(16), IntegerType(16, Signedness.UNSIGNED), arith.ExtUIOp)
         if least >= -(1 << 15) and most < 1 << 15:
-            return _Stored(IntegerType(16), IntegerType(16, Signedness.SIGNED), arith.ExtSIOp)
-    return _Stored(type, IntegerType(type.width.data, Signedness.UNSIGNED))
+            return _SumType(IntegerType(16), IntegerType(16, Signedness.SIGNED), arith.ExtSIOp)
+    return _SumType(type, IntegerType(type.width.data, Signedness.UNSIGNED))
 
 
-class _Stages:
+class _SumStages:
     """The stages that sum along one dimension; equal sums share one."""
 
     def __init__(self, pipeline: PipelineOp):
         self._names = {s.sym_name.data for s in pipeline.body.walk() if isinstance(s, StageOp)}
         self._known: dict[Any, SSAValue] = {}
 
-    def along(self, taps: Taps, found: Factors, stored: _Stored, root: Operation) -> SSAValue:
+    def along(self, taps: Taps, found: Factors, stored: _SumType, root: Operation) -> SSAValue:
         """Return the function of the partial sum."""
         key = (taps.source, taps.cast, taps.scales[found.dim], found.dim, stored, tuple(sorted(found.along.items())))
         if key not in self._known:
             self._known[key] = self._make(taps, found, stored, root)
         return self._known[key]
 
-    def _make(self, taps: Taps, found: Factors, stored: _Stored, root: Operation) -> SSAValue:
+    def _make(self, taps: Taps, found: Factors, stored: _SumType, root: Operation) -> SSAValue:
         rank, type = len(taps.scales), stored.computed
         block = Block(arg_types=[IndexType()] * rank)
         for d, arg in enumerate(block.args):
@@ -286,7 +286,7 @@ class _StageBody:
         return total if constant == 0 else self.value(add(total, self.constant(constant, type)))
 
 
-def _rewrite(root: SSAValue, form: LinearForm, found: dict[Taps, Factors], made: _Stages) -> None:
+def _rewrite(root: SSAValue, form: LinearForm, found: dict[Taps, Factors], made: _SumStages) -> None:
     """Compute `root` from sums along one dimension for the taps in `found`, and from its other terms."""
     op = root.owner
     assert isinstance(op, Operation)

@@ -68,7 +68,7 @@ class SplitConversions(ModulePass):
             return
         for loop, _ in vector_loops(op):
             if found := conversions_of(loop):
-                _Parts(loop, self._columns(loop, found)).emit(found)
+                _VectorLoop(loop, self._columns(loop, found)).emit(found)
 
     def _columns(self, loop: scf.ForOp, found: Sequence[_Conversion]) -> int:
         """Return the columns of a part: elements of a vector of wide numbers, or of narrow ones.
@@ -157,7 +157,7 @@ def _narrow_values(conversion: _Conversion) -> list[SSAValue]:
     return [r for op in conversion.casts for r in op.results if number_width(r.type) < WIDE_BITS]
 
 
-class _Parts:
+class _VectorLoop:
     """Emit the loop over whole vectors in front of a loop, which is left the columns of the last vector."""
 
     def __init__(self, loop: scf.ForOp, lanes: int):

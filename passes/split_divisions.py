@@ -97,18 +97,19 @@ def _is_of_remainder(division: arith.FloorDivSIOp, by: int) -> bool:
 
 def _split(division: arith.FloorDivSIOp, by: int, divisors: _Divisors) -> None:
     terms, constant = _terms(division.lhs)
-    whole = {v: n for v, n in terms.items() if n * divisors.of(v) % by == 0}
-    if not whole or (terms == whole and constant % by == 0 and len(terms) == 1 and [*whole.values()] == [1]):
+    divisible = {v: n for v, n in terms.items() if n * divisors.of(v) % by == 0}
+    is_one_term = terms == divisible and constant % by == 0 and len(terms) == 1
+    if not divisible or (is_one_term and [*divisible.values()] == [1]):
         return
     block = division.parent
     assert block is not None
-    emit = _Sum(block, division)
+    emit = _IndexEmitter(block, division)
     parts: list[tuple[SSAValue, int]] = []
-    for value, times in whole.items():
+    for value, times in divisible.items():
         # of the factor as much as it has, of the value the rest
         shared = math.gcd(times, by)
         parts.append((value if shared == by else emit.floordiv(value, by // shared), times // shared))
-    if rest := [(v, n) for v, n in terms.items() if v not in whole]:
+    if rest := [(v, n) for v, n in terms.items() if v not in divisible]:
         parts.append((emit.floordiv(emit.sum(rest, constant % by), by), 1))
     division.result.replace_all_uses_with(emit.sum(parts, constant // by))
     block.erase_op(division)
@@ -139,7 +140,7 @@ def _added(
     return {v: n for v, n in terms.items() if n}, a[1] + times * b[1]
 
 
-class _Sum:
+class _IndexEmitter:
     """Emit index arithmetic before an operation."""
 
     def __init__(self, block: Block, anchor: arith.FloorDivSIOp):

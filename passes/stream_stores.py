@@ -61,7 +61,7 @@ def _stream(loop: scf.ForOp, entry: Block) -> bool:
         at = [values.get(index, index) for index in store.indices]
         out = store.memref
         parts.store_to(store, store.value, array)
-        _Line(parts, array, out, at).emit()
+        _LineStores(parts, array, out, at).emit()
     parts.finish()
     return True
 
@@ -80,7 +80,7 @@ def _line_places(store: memref.StoreOp, loop: scf.ForOp) -> list[Operation] | No
     return places(store, loop)
 
 
-class _Line:
+class _LineStores:
     """Emit the loops that store a part's kept values: up to the first line, by lines, and the rest."""
 
     def __init__(self, parts: Parts, array: SSAValue, out: SSAValue, at: list[SSAValue]):

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _MOST_PREPARED = 128
 """Kinds of call that a program keeps prepared."""
 
-_Sizes = dict[str, tuple[int, ...]]
+_ArgumentSizes = dict[str, tuple[int, ...]]
 
 
 def compile_pipeline(
@@ -332,7 +332,7 @@ class Program:
         self,
         views: Sequence[ArrayView],
         given: dict[str, ArrayView],
-        requested: tuple[_Sizes, _Sizes],
+        requested: tuple[_ArgumentSizes, _ArgumentSizes],
         params: dict[str, Scalar],
         device: Device,
     ) -> Prepared:
@@ -354,7 +354,10 @@ class Program:
         return found
 
     def _request(
-        self, views: Sequence[ArrayView], given: Mapping[str, ArrayView], requested: tuple[_Sizes, _Sizes]
+        self,
+        views: Sequence[ArrayView],
+        given: Mapping[str, ArrayView],
+        requested: tuple[_ArgumentSizes, _ArgumentSizes],
     ) -> Request:
         shapes = {slot.name: v.shape for slot, v in zip(self._signature.inputs, views, strict=True)}
         return Request(shapes, {n: v.shape for n, v in given.items()}, *requested)
@@ -363,7 +366,7 @@ class Program:
         self,
         views: Sequence[ArrayView],
         given: dict[str, ArrayView],
-        requested: tuple[_Sizes, _Sizes],
+        requested: tuple[_ArgumentSizes, _ArgumentSizes],
         params: dict[str, Scalar],
         device: Device,
     ) -> Prepared:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from html import escape
 
 from tilefuse.analysis.float_sums import FloatSum, float_sums
-from tilefuse.analysis.sizes import AnySizes
+from tilefuse.analysis.sizes import AnyInterval, AnySizes
 from tilefuse.dialects.img.ops import GroupOp, InputOp
-from tilefuse.dialects.img.symbolic import SizeValue
 from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import groups_of, kernel_name, threads
 from tilefuse.runtime.compile.compiled import Kernels
@@ -46,7 +45,7 @@ class _LastCall(AnySizes):
     def __init__(self, plan: Plan):
         self._boxes = plan.boxes.inputs
 
-    def interval(self, op: InputOp, dim: int) -> tuple[SizeValue, SizeValue]:
+    def interval(self, op: InputOp, dim: int) -> AnyInterval:
         return self._boxes[op.sym_name.data][dim]
 
 

@@ -11,9 +11,14 @@ import numpy as np
 import pytest
 
 import tilefuse as hl
-from tilefuse.dialects.img.elements import ELEMENTS, FLOATS
+from tilefuse.dialects.img import types
+from tilefuse.dialects.img.elements import ELEMENTS, FLOATS, INTEGER_WIDTHS
 from tilefuse.evaluator.carriers import CARRIERS, carried
 from tilefuse.evaluator.narrow_floats import NARROW_FLOATS
+from tilefuse.frontend import functions
+from tilefuse.lowering.printers.c import C
+from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED
+from tilefuse.lowering.printers.cuda import Cuda
 from tilefuse.lowering.printers.library import COMMON
 from tilefuse.runtime.errors import CallError
 
@@ -47,6 +52,17 @@ def test_tables_of_types_agree():
             assert row.limits[1] == facts.max
         elif row.in_numpy and row.bits > 1:
             assert row.limits == (np.iinfo(row.dtype).min, np.iinfo(row.dtype).max)
+
+
+def test_integers_of_each_width_have_their_names_and_helpers():
+    assert [*SIGNED] == [*INTEGER_WIDTHS] == [width for width in UNSIGNED if width > 1]
+    for width in INTEGER_WIDTHS:
+        assert {f"ui{width}", f"si{width}"} <= set(types.__all__)
+        assert {f"{sign}{width}{end}" for sign in "iu" for end in ("", "_sat")} <= set(functions.__all__)
+        needed = {f"{source}_to_{sign}{width}" for source in ("f32", "f64") for sign in "su"}
+        needed |= {f"{name}_u{width}" for name in ("clz", "ctz", "popcount")}
+        for language in (C, Cuda):
+            assert needed <= set(language.library), language.name
 
 
 @pytest.mark.parametrize("row", FLOATS.values(), ids=lambda row: row.name)

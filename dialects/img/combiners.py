@@ -8,23 +8,24 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Attribute, Operation, SSAValue
 
-_Binary = Callable[[SSAValue, SSAValue], Operation]
+OperationOfTwo = Callable[[SSAValue, SSAValue], Operation]
+"""Constructor of an operation on two values."""
 
-_FLOAT: dict[str, _Binary] = {
+_FLOAT: dict[str, OperationOfTwo] = {
     "add": arith.AddfOp,
     "mul": arith.MulfOp,
     "min": arith.MinnumfOp,
     "max": arith.MaxnumfOp,
 }
-_INTEGER: dict[str, _Binary] = {
+_INTEGER: dict[str, OperationOfTwo] = {
     "add": arith.AddiOp,
     "mul": arith.MuliOp,
     "and": arith.AndIOp,
     "or": arith.OrIOp,
     "xor": arith.XOrIOp,
 }
-_SIGNED: dict[str, _Binary] = {"min": arith.MinSIOp, "max": arith.MaxSIOp}
-_UNSIGNED: dict[str, _Binary] = {"min": arith.MinUIOp, "max": arith.MaxUIOp}
+_SIGNED: dict[str, OperationOfTwo] = {"min": arith.MinSIOp, "max": arith.MaxSIOp}
+_UNSIGNED: dict[str, OperationOfTwo] = {"min": arith.MinUIOp, "max": arith.MaxUIOp}
 
 
 def combined(combiner: str, element: Attribute, old: SSAValue, term: SSAValue) -> Operation:

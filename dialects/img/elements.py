@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import IntegerType, Signedness, bf16, f16, f32, f64, 
 from xdsl.ir import Attribute
 
 INTEGER_WIDTHS = (8, 16, 32, 64)
+"""Bits of the integer types, signed and unsigned."""
 
 _CODES = {"int": Signedness.SIGNED, "uint": Signedness.UNSIGNED}
 
@@ -105,7 +106,8 @@ FLOATS: dict[Attribute, ElementType] = {row.type: row for row in _ROWS if row.is
 """The floats among them."""
 
 *_BUT_LAST, _LAST = (row.name for row in FLOATS.values())
-PIXEL_TYPES = f"i1, ui8..ui64, si8..si64, {', '.join(_BUT_LAST)} or {_LAST}"
+_ENDS = tuple(f"{sign}{INTEGER_WIDTHS[0]}..{sign}{INTEGER_WIDTHS[-1]}" for sign in ("ui", "si"))
+PIXEL_TYPES = f"i1, {', '.join(_ENDS)}, {', '.join(_BUT_LAST)} or {_LAST}"
 """Names of all types, for errors."""
 
 

@@ -19,8 +19,8 @@ from tilefuse.dialects.img.elements import ELEMENTS, FLOATS, INTEGER_WIDTHS, PIX
 
 MAX_RANK = 8
 
-ui8, ui16, ui32, ui64 = (IntegerType(w, Signedness.UNSIGNED) for w in INTEGER_WIDTHS)
-si8, si16, si32, si64 = (IntegerType(w, Signedness.SIGNED) for w in INTEGER_WIDTHS)
+ui8, ui16, ui32, ui64 = (IntegerType(w, Signedness.UNSIGNED) for w in (8, 16, 32, 64))
+si8, si16, si32, si64 = (IntegerType(w, Signedness.SIGNED) for w in (8, 16, 32, 64))
 _SIGNLESS = {w: IntegerType(w) for w in INTEGER_WIDTHS}  # made once: verification asks at every read
 
 

@@ -8,7 +8,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-Window = tuple[tuple[int, int], tuple[int, int]]
+ColumnsAndRows = tuple[tuple[int, int], tuple[int, int]]
 """(columns, rows), half-open."""
 
 
@@ -17,7 +17,7 @@ def box_property(columns: tuple[int, int], rows: tuple[int, int]) -> DenseArrayB
     return DenseArrayBase.from_list(i64, [*columns, *rows])
 
 
-def box_of_property(property: DenseArrayBase[IntegerType]) -> Window:
+def box_of_property(property: DenseArrayBase[IntegerType]) -> ColumnsAndRows:
     """Return the box of a property."""
     x0, x1, y0, y1 = (int(v) for v in property.get_values())
     return (x0, x1), (y0, y1)
@@ -29,7 +29,7 @@ def check_box(op: Operation, property: DenseArrayBase[IntegerType]) -> None:
         raise VerifyException(f"{op.name}: within is [x first, x end, y first, y end]")
 
 
-def parse_box(parser: Parser) -> Window:
+def parse_box(parser: Parser) -> ColumnsAndRows:
     """Parse `within [0, 120, 0, 28]`."""
     parser.parse_keyword("within")
     at = parser.pos
@@ -39,7 +39,7 @@ def parse_box(parser: Parser) -> Window:
     return (box[0], box[1]), (box[2], box[3])
 
 
-def print_box(printer: Printer, box: Window) -> None:
+def print_box(printer: Printer, box: ColumnsAndRows) -> None:
     """Print ` within [0, 120, 0, 28]`."""
     (x0, x1), (y0, y1) = box
     printer.print_string(f" within [{x0}, {x1}, {y0}, {y1}]")

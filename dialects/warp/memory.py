@@ -320,7 +320,7 @@ class StoreOp(IRDLOperation):
     `vectors_uniform %yes` after it, where that holds too, a lane's own columns from 0 on lie inside or outside
     together. `aligned`, which may stand before it, is as in warp.load. If the first column is less than 0, by d, the
     tile to the right stores the same columns too: then all columns of a row may be stored, or all but up to d at either
-    end, as suits where vectors lie in memory. With `from %c`, where `border` holds, columns before c are another
+    end, as suits the alignment of rows to vectors. With `from %c`, where `border` holds, columns before c are another
     tile's, which this one overlaps: they are not stored, but for those that such a tile on the left leaves to it. With
     `x_edge_only %yes`, where `border` and that hold, too, the tile lies in the buffer, which is wider.
     """

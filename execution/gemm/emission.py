@@ -25,7 +25,7 @@ from tilefuse.lowering.shared_body import SharedBody
 from tilefuse.lowering.symbols import identifier
 from tilefuse.lowering.update_ends import Ends
 
-_Step = Callable[[SharedBody, dict[SSAValue, Num]], None]
+_StepEmitter = Callable[[SharedBody, dict[SSAValue, Num]], None]
 """Emits the points of a thread at coordinates of the domain."""
 
 
@@ -169,7 +169,7 @@ class GemmKernel(GemmFunction):
 
     # --- the domain
 
-    def _over_domain(self, step: _Step, unroll: int) -> None:
+    def _over_domain(self, step: _StepEmitter, unroll: int) -> None:
         """Emit `step(body, coordinates)` for all points of the domain, in order; `unroll` innermost ones."""
         e = self.e
         inner, *outer = self.op.domain

@@ -163,8 +163,10 @@ class _StagedGemm(GemmKernel):
     # --- slices
 
     def _first_steps(self, number: Num) -> tuple[list[Num], Num, SSAValue | None]:
-        """The first steps of a slice along each dimension of the domain, its steps along the cut one, and whether these
-        are all that a slice has (None: they are)."""
+        """Return a slice's first step per dimension of the domain, its steps along the cut one, and whether it is full.
+
+        The last is None if every slice is full.
+        """
         e, last, step = self.e, self.last, self.steps[self.last]
         counts = [e.ceildiv(self.spans[last], step), *self.spans[last + 1 :]]
         places: list[Num] = []

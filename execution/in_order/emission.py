@@ -36,14 +36,14 @@ def update_kernel(group: GroupOp) -> func.FuncOp:
                 where = dict(pure)
                 function.point = _points_of_a_thread(function, schedule.points, where, points)
                 function.start(where)
-        apart = TwoLoops(function, schedule.points, schedule.planes) if schedule.planes else None
+        two_loops = TwoLoops(function, schedule.points, schedule.planes) if schedule.planes else None
         with ExitStack() as loops:
             where = dict(pure)
             if domain_loops(function, where, loops):
-                if apart is None:
+                if two_loops is None:
                     _step(function, schedule, where, loops)
                 else:
-                    apart.step(where, _point_count(function, schedule.points, where))
+                    two_loops.step(where, _point_count(function, schedule.points, where))
         if isinstance(function, _KeptPoints):
             with ExitStack() as points:
                 where = dict(pure)

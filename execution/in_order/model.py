@@ -90,7 +90,7 @@ class InOrder(ExecutionModel):
         super().check(group, model)
         if (reason := self.legal(GroupFacts.of(group, model))) is not None:
             raise group_error(group, reason)
-        if (reason := _why_not_apart(group)) is not None:
+        if (reason := _why_not_two_loops(group)) is not None:
             raise group_error(group, reason)
         if InOrderSchedule.expect(group.schedule).prefetch and (group.fused_stages or not writes_rows(group.update)):
             raise group_error(group, "its steps do not write row after row, so nothing can be prefetched")
@@ -115,10 +115,10 @@ class InOrder(ExecutionModel):
 
 
 def _planes(facts: GroupFacts) -> int:
-    """Return the planes whose places and terms a thread computes apart from their writes; 0 for a single loop."""
-    from tilefuse.execution.in_order.two_loops import planes_together, writes_apart
+    """Return the planes whose places and terms a thread computes in a loop before their writes; 0 for a single loop."""
+    from tilefuse.execution.in_order.two_loops import can_split_writes, planes_together
 
-    if facts.fused_nodes or not writes_apart(facts.update.update):
+    if facts.fused_nodes or not can_split_writes(facts.update.update):
         return 0
     return planes_together(facts.update.update, facts.update_work.pure[-1])
 
@@ -136,13 +136,13 @@ def _written(facts: GroupFacts, machine: Machine) -> float:
     return float(math.prod(work.pure) * work.steps * facts.model.nodes[facts.output].bytes)
 
 
-def _why_not_apart(group: GroupOp) -> str | None:
-    """Explain in one sentence why the planes of a schedule cannot be taken together; None if they can."""
-    from tilefuse.execution.in_order.two_loops import planes_together, writes_apart
+def _why_not_two_loops(group: GroupOp) -> str | None:
+    """Explain in one sentence why the planes of a schedule cannot have two loops; None if they can."""
+    from tilefuse.execution.in_order.two_loops import can_split_writes, planes_together
 
     planes, update = InOrderSchedule.expect(group.schedule).planes, group.update
     assert update is not None
-    if planes and (group.fused_stages or not writes_apart(update) or not _moves_along_x(update)):
+    if planes and (group.fused_stages or not can_split_writes(update) or not _moves_along_x(update)):
         return "planes= needs an update alone whose places data decide, without a predicate"
     if planes > 1 and planes_together(update, planes) != planes:
         return "planes= needs reads and places that do not depend on the last pure coordinate"

@@ -22,18 +22,18 @@ from tilefuse.lowering.emit import INDEX, PRIVATE, Num
 from tilefuse.lowering.kept_terms import KeptTerms
 from tilefuse.lowering.update_body import PointRow, UpdateBody, UpdateFunction
 
-MOST_APART_PLANES = 32
-"""Planes of a thread at most: the terms of all stay in the first cache."""
+MOST_SHARING_PLANES = 32
+"""Planes that share reads and places at most: the terms of all stay in the first cache."""
 
 
-def writes_apart(update: UpdateOp) -> bool:
-    """Whether an update's writes may have a loop of their own: all at data-dependent places."""
+def can_split_writes(update: UpdateOp) -> bool:
+    """Whether an update's loop may be split into terms and writes: all are at data-dependent places."""
     return UpdateFacts(update).write_map is WriteMap.Scattered and update.write_op.predicate is None
 
 
 def planes_together(update: UpdateOp, extent: int) -> int:
     """Return the planes along the last of several pure coordinates that share reads and places; 1 for no sharing."""
-    if len(update.pure) < 2 or not 1 < extent <= MOST_APART_PLANES or not writes_apart(update):
+    if len(update.pure) < 2 or not 1 < extent <= MOST_SHARING_PLANES or not can_split_writes(update):
         return 1
     plane, write = update.pure[-1], update.write_op
     moving = depending(update.body.block.ops, [plane])

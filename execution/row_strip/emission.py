@@ -242,7 +242,7 @@ class StripBody:
                 self._points(replace(tile, phase=phase), stages, [[x, *at] for at in rest], s)
 
     def _whole_vectors(self, stages: Stages, start: Num, end: Num) -> Num:
-        """The end of a row that is computed by whole vectors; `end` if others than rows of stages are read or written.
+        """Return a row's end, rounded up to whole vectors; `end` if stages access other memory than rows of stages.
 
         The columns at the end are computed for nothing, or by the loop over columns at the side again.
         """
@@ -265,7 +265,7 @@ class StripBody:
         return beside and self.rows[stage].column_steps == 1 and not any(map(may_fail, stage.body.block.ops))
 
     def _planes(self, stage: StageOp, d: int, follow: Follow, low: int, high: int) -> tuple[Num, Num]:
-        """First and end of the coordinates of a dimension beyond y: of the output none that its picture lacks."""
+        """Return (first, end) of the coordinates of a dimension beyond y; for the output, clipped to its box."""
         e = self.e
         if follow.dim is not None:
             return low, e.add(self.extents[follow.dim], high + 1 - self.sizes[follow.dim])

@@ -122,7 +122,7 @@ class _Order:
         return order
 
     def _more_alive(self, op: Operation) -> int:
-        """Values more than now that are alive after it; for a read of memory alone, after the operations it frees."""
+        """Return the increase in live values by an operation; for a read of memory, with the users then ready."""
         then = [op]
         if not self.producers[op]:
             then += [user for user in self.users[op] if self.waits[user] == 1]

@@ -344,8 +344,8 @@ class _Chunks(ScanKernel):
             number, _ = self._own()
             window, place = e.div_rem(number, self.threads)
             with e.when(e.both(e.compare("eq", row, 0), e.compare("eq", place, last))):
-                whole = e.load(inclusive, [self._place_of(lane, last)])
-                self._leave(self._join(e.load(others, [lane]), whole), ends, window, lane)
+                total = e.load(inclusive, [self._place_of(lane, last)])
+                self._leave(self._join(e.load(others, [lane]), total), ends, window, lane)
 
     def _word(self, there: SSAValue, place: Num, lane: Num, word: int) -> list[SSAValue]:
         """Return the index of a word of a line's value: lines are interleaved."""

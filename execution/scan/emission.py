@@ -25,7 +25,8 @@ from tilefuse.lowering.update_body import UpdateFunction
 from tilefuse.lowering.update_ends import Ends
 from tilefuse.lowering.workspaces import Workspace
 
-_Where = dict[SSAValue, Num]
+CoordinateValues = dict[SSAValue, Num]
+"""Value of each coordinate of an update."""
 
 
 def scan_kernel(group: GroupOp) -> func.FuncOp:
@@ -50,8 +51,8 @@ class ScanKernel(UpdateFunction):
         self.low, self.steps = self.scalar(scan.min), self.scalar(scan.extent)
 
     @property
-    def stores_apart(self) -> bool:
-        """Whether results are stored elsewhere than in the memory of the functions that are updated."""
+    def stores_out_of_place(self) -> bool:
+        """Whether results are stored out of place: not in the memory of the functions that are updated."""
         return self.epilogue is not None
 
     @property
@@ -61,7 +62,7 @@ class ScanKernel(UpdateFunction):
 
     def emit(self) -> func.FuncOp:
         """Emit the kernel; return its function."""
-        if not self.has_steps and not self.stores_apart:
+        if not self.has_steps and not self.stores_out_of_place:
             return self.finished()
         with ExitStack() as open_scopes:
             where, rest = self._line(open_scopes)
@@ -77,10 +78,10 @@ class ScanKernel(UpdateFunction):
                 self._take_lines(where, rest)
         return self.finished()
 
-    def _take_lines(self, where: _Where, rest: Num) -> None:
+    def _take_lines(self, where: CoordinateValues, rest: Num) -> None:
         """Emit the lines of a thread from the first one: `rest` of them, at most its width."""
         self._before(where, rest)
-        if self.stores_apart:
+        if self.stores_out_of_place:
             self._others_of_all(where, rest)
         if not self.has_steps:
             return
@@ -91,12 +92,12 @@ class ScanKernel(UpdateFunction):
         else:
             self._one_line(where)
 
-    def _before(self, where: _Where, rest: Num) -> None:
+    def _before(self, where: CoordinateValues, rest: Num) -> None:
         """Emit all that comes before the first step of a thread's lines, of which there are `rest` at most."""
 
     # --- which lines
 
-    def _line(self, open_scopes: ExitStack) -> tuple[_Where, Num]:
+    def _line(self, open_scopes: ExitStack) -> tuple[CoordinateValues, Num]:
         """Open the loops over blocks and threads: the first line of a thread, and how many there are from it on."""
         e, sizes, lines = self.e, self.schedule.tile_sizes, self.recurrence.lines
         counts = [
@@ -106,7 +107,7 @@ class ScanKernel(UpdateFunction):
         blocks, lanes = self.grid(counts, open_scopes)
         offsets = self._offsets(blocks, counts, open_scopes)
         inside: SSAValue | None = None
-        where: _Where = {}
+        where: CoordinateValues = {}
         rest: Num = 1
         for number, line in enumerate(lines):
             first, extent = self._span(line)
@@ -145,7 +146,7 @@ class ScanKernel(UpdateFunction):
 
     # --- steps
 
-    def _one_line(self, where: _Where) -> None:
+    def _one_line(self, where: CoordinateValues) -> None:
         e, unroll = self.e, self.schedule.unroll
         kept = self._kept(self.recurrence.depth)
         for back in range(self.recurrence.depth):
@@ -171,7 +172,7 @@ class ScanKernel(UpdateFunction):
             with e.loop(count, name, start=last) as k:
                 steps(k, 1)
 
-    def _rows_together(self, where: _Where, rest: Num) -> None:
+    def _rows_together(self, where: CoordinateValues, rest: Num) -> None:
         """Emit several lines along x step by step, unrolled, so that their latencies overlap."""
         e, width = self.e, self.schedule.width
 
@@ -182,7 +183,7 @@ class ScanKernel(UpdateFunction):
         first = self.recurrence.lines[0].coordinate
         e.choose(e.compare("sge", rest, width), lambda: self._whole_rows(where), one_by_one)
 
-    def _whole_rows(self, where: _Where) -> None:
+    def _whole_rows(self, where: CoordinateValues) -> None:
         e, width, depth = self.e, self.schedule.width, self.recurrence.depth
         first = self.recurrence.lines[0].coordinate
         lines = [where | {first: e.add(where[first], i)} for i in range(width)]
@@ -194,7 +195,7 @@ class ScanKernel(UpdateFunction):
             for i, line in enumerate(lines):
                 self._steps([self._at(line, k)], kept, [i])
 
-    def _lines_together(self, where: _Where, rest: Num) -> None:
+    def _lines_together(self, where: CoordinateValues, rest: Num) -> None:
         """Emit adjacent lines step by step, in a vectorisable loop over them."""
         kept, count = self._kept_of_lanes(where, rest)
         with self.e.loop(self.steps, identifier(self.recurrence.along.name_hint or "r")) as k:
@@ -203,16 +204,16 @@ class ScanKernel(UpdateFunction):
             with self._lanes(where, count) as (i, line):
                 self._steps([self._at(line, k)], kept, [i])
 
-    def _prefetch(self, where: _Where) -> None:
+    def _prefetch(self, where: CoordinateValues) -> None:
         """Prefetch, to be written, the results of a step of adjacent lines; `where` has the first."""
-        if self.stores_apart:
+        if self.stores_out_of_place:
             ends = Ends(self)
             ends.prefetch_at(ends.position(where), self.schedule.width)
             return
         for number in range(len(self.op.old_funcs)):
             prefetch_row(self.e, self.old(number).memref, self._position(number, where), self.schedule.width)
 
-    def _kept_of_lanes(self, where: _Where, rest: Num) -> tuple[list[SSAValue], Num]:
+    def _kept_of_lanes(self, where: CoordinateValues, rest: Num) -> tuple[list[SSAValue], Num]:
         """Keep the old values of adjacent lines; return them and the number of lines, at most `rest`."""
         width, depth = self.schedule.width, self.recurrence.depth
         kept = self._kept(depth, width)
@@ -223,13 +224,13 @@ class ScanKernel(UpdateFunction):
         return kept, count
 
     @contextmanager
-    def _lanes(self, where: _Where, count: Num) -> Iterator[tuple[Num, _Where]]:
+    def _lanes(self, where: CoordinateValues, count: Num) -> Iterator[tuple[Num, CoordinateValues]]:
         """Open a loop over adjacent lines; yield the number and the coordinates of one."""
         first = self.recurrence.lines[0].coordinate
         with self.e.loop(count, "i", simd=True) as i:
             yield i, where | {first: self.e.add(where[first], i)}
 
-    def _at(self, where: _Where, k: Num) -> _Where:
+    def _at(self, where: CoordinateValues, k: Num) -> CoordinateValues:
         return where | {self.recurrence.along: self.e.add(self.low, k)}
 
     def _kept(self, *shape: int) -> list[SSAValue]:
@@ -237,7 +238,7 @@ class ScanKernel(UpdateFunction):
         types = (self.old(n).memref.type for n in range(len(self.op.old_funcs)))
         return [self.e.alloca(shape, type.element_type, PRIVATE, "kept") for type in types]  # type: ignore[attr-defined]
 
-    def _keep_old(self, kept: Sequence[SSAValue], where: _Where, back: int, place: Sequence[Num]) -> None:
+    def _keep_old(self, kept: Sequence[SSAValue], where: CoordinateValues, back: int, place: Sequence[Num]) -> None:
         """Keep the old value at a place that the step `back + 1` before the first would have written."""
         e = self.e
         at = where | {self.recurrence.along: e.sub(self.low, back + 1)}
@@ -249,7 +250,7 @@ class ScanKernel(UpdateFunction):
             index[axis] = e.clamp(index[axis], 0, e.sub(buffer.extent(self.recurrence.dim, e), 1))
             e.store(e.load(buffer.memref, index), of, place)
 
-    def _steps(self, points: Sequence[_Where], kept: Sequence[SSAValue], lane: list[Num]) -> None:
+    def _steps(self, points: Sequence[CoordinateValues], kept: Sequence[SSAValue], lane: list[Num]) -> None:
         """Emit consecutive steps, after loads of all inputs."""
         e, depth = self.e, self.recurrence.depth
         body = SharedBody(self)
@@ -276,10 +277,10 @@ class ScanKernel(UpdateFunction):
             for back, value in enumerate(values):
                 e.store(value, of, [back, *lane])
 
-    def _store(self, where: _Where, values: Sequence[SSAValue]) -> None:
+    def _store(self, where: CoordinateValues, values: Sequence[SSAValue]) -> None:
         """Store the results of a step, or the values that a stage behind makes of them, where the call needs them."""
         e = self.e
-        if not self.stores_apart:
+        if not self.stores_out_of_place:
             for number, value in enumerate(values):
                 e.store(value, self.old(number).memref, self._position(number, where))
             return
@@ -288,7 +289,7 @@ class ScanKernel(UpdateFunction):
         with e.when(e.within(e.sub(position[dim], self.out.mins[dim]), self.out.extent(dim, e))):
             ends.store_at(position, values)
 
-    def _others_of_all(self, where: _Where, rest: Num) -> None:
+    def _others_of_all(self, where: CoordinateValues, rest: Num) -> None:
         """Store the results of the points that no step writes, of all lines of a thread."""
         e = self.e
         width = self.schedule.width
@@ -296,7 +297,7 @@ class ScanKernel(UpdateFunction):
             firsts = [line.coordinate for line in self.recurrence.lines[:1]]
             self._store_others(where | {first: e.add(where[first], i) for first in firsts})
 
-    def _store_others(self, line: _Where) -> None:
+    def _store_others(self, line: CoordinateValues) -> None:
         """Store the results of a line's points that no step writes: their old values."""
         e, along, dim = self.e, self.recurrence.along, self.recurrence.dim
         ends = Ends(self)
@@ -312,20 +313,20 @@ class ScanKernel(UpdateFunction):
                 inner = Ends(self)
                 inner.store_at(position, [e.load(old.memref, old.index(position, e)) for old in buffers])
 
-    def _standing(self, number: int, where: _Where) -> SSAValue | None:
+    def _standing(self, number: int, where: CoordinateValues) -> SSAValue | None:
         """Load the old value where a step writes, if needed."""
         if self.op.combiners[number] == SET and self.op.write_op.predicate is None:
             return None
         return self.e.load(self.old(number).memref, self._position(number, where))
 
-    def _read_old(self, read: ReadOp, where: _Where) -> SSAValue:
+    def _read_old(self, read: ReadOp, where: CoordinateValues) -> SSAValue:
         """Load a value of the update itself that no step has written yet."""
         buffer = self.old(self.op.currents.index(read.source))  # type: ignore[arg-type]
         return self.e.load(buffer.memref, buffer.index(self._indices(read, where), self.e))
 
-    def _position(self, number: int, where: _Where) -> list[Num]:
+    def _position(self, number: int, where: CoordinateValues) -> list[Num]:
         return self.old(number).index(self._indices(self.op.write_op, where), self.e)
 
-    def _indices(self, op: ReadOp | WriteOp, where: _Where) -> list[Num]:
+    def _indices(self, op: ReadOp | WriteOp, where: CoordinateValues) -> list[Num]:
         operands = [where[v] if v in where else self.scalar(v) for v in op.indices]
         return [self.e.affine(x, operands) for x in op.map.data.results]

@@ -20,9 +20,10 @@ from tilefuse.dialects.img.ops import SET, PrintOp, UpdateOp, WriteOp
 
 
 def why_not_along_lines(updates: Sequence[UpdateOp]) -> str | None:
-    """Why updates, each of the functions of the one before it, do not all go along lines, in one sentence; or None.
+    """Explain in one sentence why a chain of updates does not go along lines; None if all updates do.
 
-    The last one must be a recurrence along another dimension than x, whose lines have all points.
+    Each updates the functions of the one before it. The last one must be a recurrence along another dimension than x,
+    whose lines have all points.
     """
     last = updates[-1]
     found = recurrence(UpdateFacts(last))
@@ -85,7 +86,7 @@ def chain_of(update: UpdateOp) -> list[UpdateOp]:
 
 
 def _why_not_along(update: UpdateOp, dim: int) -> str | None:
-    """Why an update does not go along the lines of a dimension, in one sentence; None if it does."""
+    """Explain in one sentence why an update does not go along the lines of a dimension; None if it does."""
     if any(isinstance(op, PrintOp) for op in update.body.block.ops):
         return "it prints"
     pure = dict(zip(update.pure_dims, update.pure, strict=True))

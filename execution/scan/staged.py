@@ -26,13 +26,11 @@ from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp
 from tilefuse.execution.operands import Operand, staged_operands
 from tilefuse.execution.scan.attribute import ScanSchedule
-from tilefuse.execution.scan.emission import ScanKernel
+from tilefuse.execution.scan.emission import CoordinateValues, ScanKernel
 from tilefuse.execution.staged_body import Offset, StagedBody
 from tilefuse.execution.staging import Slice, Staging
 from tilefuse.lowering.emit import SHARED, Num
 from tilefuse.lowering.symbols import identifier
-
-_Where = dict[SSAValue, Num]
 
 
 def staged_scan_kernel(group: GroupOp) -> func.FuncOp:
@@ -175,7 +173,7 @@ class _StagedScan(ScanKernel):
     # --- slices
 
     def _steps_of(self, number: Num) -> tuple[Num, Num, SSAValue | None]:
-        """The first step of a slice, how many it has, and whether these are all that one may have (None: they are)."""
+        """Return the first step of a slice, its number of steps, and whether it is full (None: every slice is)."""
         e, size = self.e, self.schedule.slice
         start = e.mul(number, size)
         steps = e.min(e.sub(self.count, start), size)
@@ -241,7 +239,7 @@ class _StagedScan(ScanKernel):
             for back, value in enumerate(values):
                 e.store(value, of, [back])
 
-    def _step(self, body: StagedBody, at: _Where, last: list[list[SSAValue]], place: Sequence[Num]) -> None:
+    def _step(self, body: StagedBody, at: CoordinateValues, last: list[list[SSAValue]], place: Sequence[Num]) -> None:
         """Emit one step; `last` has the results of earlier steps, and receives its own. `place`: of its result."""
         e = self.e
 

@@ -26,7 +26,7 @@ from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.img.ops import GroupOp, UpdateOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.execution.scan.attribute import ScanSchedule
-from tilefuse.execution.scan.emission import ScanKernel
+from tilefuse.execution.scan.emission import CoordinateValues, ScanKernel
 from tilefuse.execution.scan.line_updates import places_along, run_of_places
 from tilefuse.execution.scan.transposed import TransposedScan
 from tilefuse.lowering.buffers import KernelBuffer
@@ -34,8 +34,6 @@ from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.update_body import UpdateBody, domain_loops
 from tilefuse.lowering.update_ends import Ends
 from tilefuse.lowering.workspaces import Call, Workspace
-
-_Where = dict[SSAValue, Num]
 
 
 def strip_scan_kernel(group: GroupOp) -> func.FuncOp:
@@ -96,10 +94,10 @@ class _StripScan(ScanKernel):
     """The first line of the strip along x."""
 
     @property
-    def stores_apart(self) -> bool:
+    def stores_out_of_place(self) -> bool:
         return self.op is self.group.update
 
-    def _line(self, open_scopes: ExitStack) -> tuple[_Where, Num]:
+    def _line(self, open_scopes: ExitStack) -> tuple[CoordinateValues, Num]:
         """Open the loops over blocks and their strips; return the first line of a strip, and its number of lines."""
         e, lines, schedule = self.e, self.recurrence.lines, self.schedule
         (low, high), _ = self._span_of_strip, self._overwritten  # outside of all loops
@@ -136,7 +134,7 @@ class _StripScan(ScanKernel):
             return [self.tile.buffers[f] for f in self.group.funcs]
         return [self.tile.buffers[old] for old in self.group.old_funcs]
 
-    def _before(self, where: _Where, rest: Num) -> None:
+    def _before(self, where: CoordinateValues, rest: Num) -> None:
         """Fill the strip with the initial values of the updates, and run all updates but the last."""
         e, count = self.e, self.e.min(rest, self.schedule.width)
         low, end = self._span_of_strip[0], e.add(self._span_of_strip[1], 1)
@@ -166,7 +164,7 @@ class _StripScan(ScanKernel):
         buffers = (self.tile.buffers[old] for old in self.group.old_funcs)
         return [self.e.load(buffer.memref, buffer.index(position, self.e)) for buffer in buffers]
 
-    def _on_line(self, line: _Where, place: Num) -> list[Num]:
+    def _on_line(self, line: CoordinateValues, place: Num) -> list[Num]:
         """Return a point of a line."""
         by_dim = {of.dim: line[of.coordinate] for of in self.recurrence.lines}
         return [place if d == self.recurrence.dim else by_dim[d] for d in range(self.op.rank)]
@@ -181,19 +179,19 @@ class _StripScan(ScanKernel):
         yield
         self.op, self.terms, self.recurrence, self.low, self.steps = last
 
-    def _store(self, where: _Where, values: Sequence[SSAValue]) -> None:
-        if self.stores_apart:
+    def _store(self, where: CoordinateValues, values: Sequence[SSAValue]) -> None:
+        if self.stores_out_of_place:
             super()._store(where, values)
         else:
             ScanKernel._store(self, where, values)
 
-    def _prefetch(self, where: _Where) -> None:
-        if self.stores_apart:  # else it writes to the strip, which is in the cache
+    def _prefetch(self, where: CoordinateValues) -> None:
+        if self.stores_out_of_place:  # else it writes to the strip, which is in the cache
             super()._prefetch(where)
 
-    def _take_points(self, where: _Where, count: Num) -> None:
+    def _take_points(self, where: CoordinateValues, count: Num) -> None:
         """Run the points of an update in order, each for all lines of the strip."""
-        domain: _Where = {}
+        domain: CoordinateValues = {}
         with ExitStack() as loops:
             if not domain_loops(self, domain, loops):
                 return

@@ -19,14 +19,12 @@ from tilefuse.analysis.recurrence import Recurrence
 from tilefuse.dialects.img.ops import GroupOp, UpdateOp
 from tilefuse.dialects.img.types import element_bytes, storage_type
 from tilefuse.execution.scan.attribute import ScanSchedule
-from tilefuse.execution.scan.emission import ScanKernel
+from tilefuse.execution.scan.emission import CoordinateValues, ScanKernel
 from tilefuse.execution.scan.staged import is_transposed
 from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.symbols import identifier
 from tilefuse.lowering.update_ends import Ends
 from tilefuse.lowering.workspaces import Workspace
-
-_Where = dict[SSAValue, Num]
 
 
 def transposed_scan_kernel(group: GroupOp) -> func.FuncOp:
@@ -60,13 +58,13 @@ class TransposedScan(ScanKernel):
         self.row_and_line: tuple[Num, Num] = (0, 0)
         """Where those of the present step of a line go."""
 
-    def _lines_together(self, where: _Where, rest: Num) -> None:
+    def _lines_together(self, where: CoordinateValues, rest: Num) -> None:
         types = [storage_type(self.element(number)) for number in range(len(self.op.old_funcs))]
         self.results = [self.e.alloca(_shape(self.schedule), type, PRIVATE, "results") for type in types]
         kept, count = self._kept_of_lanes(where, rest)
         self._slices(where, count, kept)
 
-    def _slices(self, where: _Where, count: Num, kept: Sequence[SSAValue]) -> None:
+    def _slices(self, where: CoordinateValues, count: Num, kept: Sequence[SSAValue]) -> None:
         """Take all steps of `count` lines, a slice after the other."""
         e, size, dim, goes_up = self.e, self.schedule.slice, self.recurrence.dim, self.recurrence.goes_up
         first = e.sub(Ends(self).position(self._at(where, 0))[dim], self.out.mins[dim])
@@ -88,12 +86,12 @@ class TransposedScan(ScanKernel):
                 rows = e.sub(e.add(last, 1), end), e.sub(e.add(last, 1), begin)
                 self._store_slice(where, count, e.sub(first, last), rows)
 
-    def _store(self, where: _Where, values: Sequence[SSAValue]) -> None:
+    def _store(self, where: CoordinateValues, values: Sequence[SSAValue]) -> None:
         """Put the results of a step into the arrays."""
         for value, array in zip(values, self.results, strict=True):
             self.e.store(value, array, self.row_and_line)
 
-    def _store_slice(self, where: _Where, count: Num, start: Num, rows: tuple[Num, Num]) -> None:
+    def _store_slice(self, where: CoordinateValues, count: Num, start: Num, rows: tuple[Num, Num]) -> None:
         """Store the rows of the arrays that the call needs; `start`: of row 0, from the output's first point on."""
         e, dim, first = self.e, self.recurrence.dim, self.recurrence.lines[0].coordinate
         low = e.max(rows[0], e.sub(0, start))
@@ -102,7 +100,7 @@ class TransposedScan(ScanKernel):
         with e.loop(count, "i") as i:
             line = self._at(where | {first: e.add(where[first], i)}, 0)
 
-            def position(ends: Ends, row: Num, line: _Where = line) -> list[Num]:
+            def position(ends: Ends, row: Num, line: CoordinateValues = line) -> list[Num]:
                 point = ends.position(line)
                 point[dim] = e.add(e.add(start, row), self.out.mins[dim])
                 return point

@@ -33,8 +33,8 @@ OWN_THREADS: tuple[tuple[tuple[int, ...], ...], ...] = ((), ((128,), (64,), (32,
 """Threads with tables of their own that are tried, along one and two pure coordinates."""
 MOST_OWN_POINTS = 4
 """Pure points of a thread with a table for each."""
-EVEN_ROUNDS = 1.1
-"""Time of the blocks that a core has, over that with the most even distribution, that is as good."""
+BALANCED_ROUNDS = 1.1
+"""Rounds of blocks per core, over those of the best balanced distribution, up to which a distribution is as good."""
 CPU_COPIES, CPU_POINTS = 4, 256
 """On a CPU, points side by side count in tables of their own, so that none waits for the one before."""
 
@@ -130,7 +130,7 @@ def blocks_of_a_point(pure: int, machine: Machine, resident: int, most: int) -> 
         return fewest
     more = range(fewest, max(fewest, min(2 * machine.cores, most)) + 1)
     rounds = {blocks: -(-pure * blocks // machine.cores) / blocks for blocks in more}
-    return min(blocks for blocks in more if rounds[blocks] <= EVEN_ROUNDS * min(rounds.values()))
+    return min(blocks for blocks in more if rounds[blocks] <= BALANCED_ROUNDS * min(rounds.values()))
 
 
 def _own_points(update: UpdateOp, pure: Sequence[int]) -> Iterator[int]:

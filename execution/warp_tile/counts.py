@@ -122,7 +122,7 @@ class Counts:
     packed_gain: LinearInRows = field(default_factory=LinearInRows)
     """Gain of neighbours that share a register over points half of a lane's columns apart; see `best_pair_stride`."""
     guarded: bool = False
-    """Whether rows that are loaded or stored do not lie where vectors do."""
+    """Whether rows that are loaded or stored are not aligned to vectors."""
     scaled: list[Scaled] = field(default_factory=list)
     kept: list[LinearInRows] = field(default_factory=list)
     """Values that wait at each barrier; empty where no rows are exchanged."""
@@ -133,7 +133,7 @@ class Counts:
     vector: int = 1
 
     def registers(self, pitch: int, c: Calibration) -> float:
-        """Estimated registers per thread."""
+        """Estimate the registers per thread."""
         loaded, v = c.live_loads * self.registers_loaded.at(pitch), self.vector
         stride = best_pair_stride(v, self.packed_gain.at(pitch))
         packed = c.packed_rows * max(0.0, stride - 2) * v / 8 if self.packed else 0.0

@@ -74,7 +74,7 @@ class WarpFeatures(Features):
     stored_again: float
     """Further bytes that stores of one lane touch, if rows are stored one element at a time."""
     guarded: bool
-    """Whether rows that are loaded or stored do not lie where vectors do."""
+    """Whether rows that are loaded or stored are not aligned to vectors."""
     row_bytes: float
     """Average bytes of a warp's rows in memory."""
     rows: int
@@ -96,7 +96,7 @@ class WarpFeatures(Features):
         return -(-self.blocks // machine.cores)
 
     def resident_threads(self, machine: Machine) -> float:
-        """Resident threads of the kernel per multiprocessor, on average."""
+        """Return the average number of resident threads of the kernel per multiprocessor."""
         busy = 1.0 - IDLE_PLACES * max(0.0, self.warps / PARTITIONS - 1.0)
         return busy * LANES * self.warps * min(self.resident_blocks, self.per_core(machine))
 

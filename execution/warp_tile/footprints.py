@@ -11,7 +11,7 @@ from tilefuse.analysis.regions import Region
 from tilefuse.execution.warp_tile.legality import followed_dimensions
 
 WORD_BYTES = 4
-"""Smaller elements are loaded as words of so many bytes where rows do not lie where vectors do."""
+"""Smaller elements are loaded as words of this size if rows are not aligned to vectors."""
 
 
 def is_prefetchable(node: Node) -> bool:
@@ -48,7 +48,7 @@ class Footprint:
     """Columns of the pieces in which an input with unaligned rows may be loaded; else 0."""
 
     def of_any_vector(self) -> Footprint:
-        """Key of the layout without the parts that depend on a lane's column count."""
+        """Return the key of the layout without the parts that depend on a lane's column count."""
         return Footprint(
             self.above, self.below, self.wide, self.reach, self.rest, self.along, self.left, self.right, self.bytes,
             self.exchanged,

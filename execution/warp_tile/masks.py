@@ -31,7 +31,7 @@ _Terms = tuple[list[SSAValue], list[SSAValue]]
 
 
 @dataclass(frozen=True)
-class _Axis:
+class _Mask:
     """One mask: conditions on a column or on a row."""
 
     axis: int
@@ -46,17 +46,16 @@ class _Axis:
 
 
 class Masks:
-    """The masks of a body with barriers."""
+    """Masks of a body with barriers; `room`: bytes of shared memory that are left for them."""
 
     def __init__(self, ops: Sequence[Operation], room: int, e: Emitter):
-        """`room`: bytes of shared memory that there are for masks."""
         self.e, self.room = e, room
         self.border = next((op.border for op in ops if isinstance(op, LoadOp) and op.border is not None), None)
         self.written = self.ready = False
         """Whether the masks have been written, and a barrier has been passed since."""
         self.unneeded: set[Operation] = set()
         """Comparisons that nothing but masks is made of."""
-        self._axes: dict[Hashable, _Axis] = {}
+        self._axes: dict[Hashable, _Mask] = {}
         self._of: dict[Operation, list[Hashable]] = {}
         self._memory: dict[Hashable, SSAValue] = {}
         function = e.block
@@ -75,7 +74,7 @@ class Masks:
                 a = op.layout
                 span = None if axis == _X else a.rows
                 key: Hashable = (axis, span, a.origin, a.lanes, a.warps, tuple(_key(t, op.body.block) for t in of))
-                self._axes.setdefault(key, _Axis(axis, op.layout, tuple(of)))
+                self._axes.setdefault(key, _Mask(axis, op.layout, tuple(of)))
                 keys.append(key)
         if sum(4 * math.prod(a.shape) for a in self._axes.values()) > self.room:
             for key in keys:
@@ -141,7 +140,7 @@ class Masks:
                         where = LanePoint(warp, 0, 0, e.add(lane, a.rows[0]))
                         e.store(self._word(axis, where), self._memory[key], [warp, lane])
 
-    def _word(self, axis: _Axis, at: LanePoint) -> SSAValue:
+    def _word(self, axis: _Mask, at: LanePoint) -> SSAValue:
         """Return a word of ones where the conditions hold at a point, else of zeros."""
         e = self.e
         inside: SSAValue | None = None
@@ -150,7 +149,7 @@ class Masks:
         assert inside is not None
         return e.op(arith.ExtSIOp(inside, i32))
 
-    def _computed(self, term: SSAValue, axis: _Axis, at: LanePoint) -> SSAValue:
+    def _computed(self, term: SSAValue, axis: _Mask, at: LanePoint) -> SSAValue:
         if isinstance(term, BlockArgument):
             map_block = term.block
             if isinstance(map_block.parent_op(), MapOp):

@@ -58,10 +58,13 @@ class WarpPlan(KernelPlan):
         # a wave stays one only if none of the versions takes more registers
         self.register_bounded = self.x_edge_version
         each = [f"{argument_hint(value)}_aligned" for value in self.checked] if self.one_by_one else []
-        self.stores_apart = self._has_flag_of_stores()
+        self.has_stores_uniform = self._needs_stores_uniform()
         self.flags = [
-            "vectors_uniform", *["stores_uniform"] * self.stores_apart, *["x_edge_only"] * self.x_edge_version, *each
-        ]  # fmt: skip
+            "vectors_uniform",
+            *["stores_uniform"] * self.has_stores_uniform,
+            *["x_edge_only"] * self.x_edge_version,
+            *each,
+        ]
         self.prefetch_rows = 0
         if any(is_prefetchable(model.nodes[model.node_of[base]]) for base, *_ in self.reads):
             self.prefetch_rows = WarpSchedule.expect(group.schedule).prefetch_rows
@@ -73,7 +76,7 @@ class WarpPlan(KernelPlan):
     def _flags(self, tile: TileContext) -> TileFlags:
         """Return the flags of the tile body."""
         uniform, *rest = tile.flags
-        stores = rest.pop(0) if self.stores_apart else uniform
+        stores = rest.pop(0) if self.has_stores_uniform else uniform
         x_edge_only = rest.pop(0) if self.x_edge_version else None
         funcs = self.group.funcs
         aligned = rest if self.one_by_one else [stores if value in funcs else uniform for value in self.checked]
@@ -131,8 +134,8 @@ class WarpPlan(KernelPlan):
         uniform = [isinstance(s, SSAValue) and may_be_uniform(s, h, at.vector) for (_, s), h in at.sources.items()]
         return all(uniform) and any(map(at.in_pieces, at.sources.values()))
 
-    def _has_flag_of_stores(self) -> bool:
-        """Whether vectors may be stored where loads are not uniform: worth more code where most tiles are such."""
+    def _needs_stores_uniform(self) -> bool:
+        """Whether vectors may be stored where loads are not uniform: worth more code if most tiles are border tiles."""
         moved = self.one_by_one or self.x_edge_version or self.moves_in
         if moved or MOSTLY_BORDER not in self.group.attributes or not self.layout.sources:
             return False
@@ -144,7 +147,7 @@ class WarpPlan(KernelPlan):
         e, origin = versions.e, tile.origin
         starts = self._aligned(e, tile.buffers | dict(zip(self.group.funcs, outputs, strict=True)), origin)
         stored = [start for value, start in zip(self.checked, starts, strict=True) if value in self.group.funcs]
-        aligned = _Vectors(None if self.one_by_one else all_of(e, starts), all_of(e, stored * self.stores_apart))
+        aligned = _Vectors(None if self.one_by_one else all_of(e, starts), all_of(e, stored * self.has_stores_uniform))
         each = starts if self.one_by_one else []
         e.choose(
             interior,
@@ -157,7 +160,7 @@ class WarpPlan(KernelPlan):
     ) -> list[SSAValue]:
         """Return the flags of a version. `each`: row alignment by function, if the body distinguishes functions."""
         x_edge = [versions.yes if x_edge_only else versions.no] * self.x_edge_version
-        return [uniform.all or versions.no, *[uniform.stored or versions.no] * self.stores_apart, *x_edge, *each]
+        return [uniform.all or versions.no, *[uniform.stored or versions.no] * self.has_stores_uniform, *x_edge, *each]
 
     def _either(
         self, versions: Versions, border: SSAValue, uniform: _Vectors, each: Sequence[SSAValue], origin: Sequence[Num],
@@ -225,7 +228,7 @@ class WarpPlan(KernelPlan):
         both = e.both(loads, stores)
         return _Vectors(
             e.both(aligned.all, e.true() if both is None else both),
-            e.both(aligned.stored, stores) if self.stores_apart else None,
+            e.both(aligned.stored, stores) if self.has_stores_uniform else None,
         )
 
     def _loads_uniform(self, e: Emitter, tile: TileContext) -> SSAValue | None:

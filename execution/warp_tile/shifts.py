@@ -84,12 +84,12 @@ def store_shifted(
         here = e.both(alive, body.in_buffer(op.buffer, outer))
         places = e.max(e.sub(width, e.add(low, piece - 1)), 0)
         store_inside(here, lambda least: e.within(e.sub(begin, least), places))
-        end_of_row = _Row([*outer, e.sub(begin, e.mul(body.lane, layout.vector))], here, is_last)
+        end_of_row = _ShiftedRow([*outer, e.sub(begin, e.mul(body.lane, layout.vector))], here, is_last)
         _store_ends(body, op, pieces, each, end_of_row)
 
     def at_x_edges() -> None:
         store_inside(alive, lambda least: e.compare("sge", begin, least), masked)
-        _store_end(body, op, pieces[0], each, (first, end), _Row([*outer, shift], alive, is_last))
+        _store_end(body, op, pieces[0], each, (first, end), _ShiftedRow([*outer, shift], alive, is_last))
 
     if op.x_edge_only is None:
         anywhere()
@@ -114,7 +114,7 @@ def _pieces_of(
     return [moved[c // each : (c + piece) // each] for c in range(0, layout.vector, piece)], each, shift
 
 
-class _Row(NamedTuple):
+class _ShiftedRow(NamedTuple):
     """A row of a buffer, whose end elements single lanes store."""
 
     at: Sequence[Num]
@@ -126,7 +126,7 @@ class _Row(NamedTuple):
 
 
 def _store_end(
-    body: Registers, op: StoreOp, piece: Sequence[SSAValue], each: int, lanes: tuple[int, int], row: _Row
+    body: Registers, op: StoreOp, piece: Sequence[SSAValue], each: int, lanes: tuple[int, int], row: _ShiftedRow
 ) -> None:
     """Store the elements before a row's first complete piece, or after its last, of a narrow tile.
 
@@ -157,7 +157,9 @@ def _element(body: Registers, op: StoreOp, words: Sequence[SSAValue], each: int,
     return e.op(arith.TruncIOp(e.op(FshrOp(word, word, bits_of(e, e.value(number), each))), element))
 
 
-def _store_ends(body: Registers, op: StoreOp, pieces: Sequence[Sequence[SSAValue]], each: int, row: _Row) -> None:
+def _store_ends(
+    body: Registers, op: StoreOp, pieces: Sequence[Sequence[SSAValue]], each: int, row: _ShiftedRow
+) -> None:
     """Store the elements before a row's first complete piece, and after its last, one per lane.
 
     The last index of the row is where the first lane's first piece begins.

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr,
 from xdsl.ir import Operation
 
 import tilefuse.lowering.printers.expr as expr
+from tilefuse.dialects.img.elements import INTEGER_WIDTHS
 from tilefuse.lowering.printers.async_copies import c_copies
 from tilefuse.lowering.printers.atomics import c_atomics
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, c_storage_type, lanes, short_name
@@ -43,7 +44,7 @@ def _to_int() -> dict[str, Helper]:
     found: dict[str, Helper] = {}
     for source, t, digits, f in (("f32", "float", 24, "f"), ("f64", "double", 53, "")):
         for sign, types in (("s", SIGNED), ("u", UNSIGNED)):
-            for width in (8, 16, 32, 64):
+            for width in INTEGER_WIDTHS:
                 magnitude = width - 1 if sign == "s" else width
                 low = -(2**magnitude) if sign == "s" else 0
                 high = 2**magnitude - (1 if magnitude <= digits else 2 ** (magnitude - digits))
@@ -119,7 +120,7 @@ def _bitcasts() -> dict[str, Helper]:
 
 def _bits() -> dict[str, Helper]:
     found: dict[str, Helper] = {}
-    for width in (8, 16, 32, 64):
+    for width in INTEGER_WIDTHS:
         t, ll = UNSIGNED[width], "ll" if width == 64 else ""
         pad = f" - {32 - width}" if width < 32 else ""
         found[f"clz_u{width}"] = Helper(
@@ -133,7 +134,7 @@ def _bits() -> dict[str, Helper]:
 def _words() -> dict[str, Helper]:
     """Return helpers that move several narrow numbers as one word, from and to any address."""
     found: dict[str, Helper] = {}
-    for width in (16, 32, 64):
+    for width in INTEGER_WIDTHS[1:]:
         t, copy = UNSIGNED[width], "__builtin_memcpy"
         found[f"load_u{width}"] = Helper(
             f"{t} load_u{width}(const void* p) {{ {t} v; {copy}(&v, p, sizeof v); return v; }}"

@@ -47,7 +47,8 @@ def width_of(type_: Attribute, op: Operation) -> int:
     assert isinstance(type_, IntegerType)
     width = int(type_.width.data)
     if width not in UNSIGNED:
-        raise PipelineError(f"{op.name}: i{width} has no C type; use i1, i8, i16, i32 or i64", op)
+        *others, last = (f"i{n}" for n in UNSIGNED)
+        raise PipelineError(f"{op.name}: i{width} has no C type; use {', '.join(others)} or {last}", op)
     return width
 
 

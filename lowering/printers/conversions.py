@@ -29,6 +29,10 @@ LIMITS = ("arith.minnumf", "arith.maxnumf")
 """Operations that limit a float to the range of an unsigned integer, which is cast then."""
 
 
+CONVERTED_WIDTHS = (8, 16)
+"""Bits of the narrow integers; vectors of wider ones need no helper."""
+
+
 class _Casts(NamedTuple):
     """A conversion with a helper: operations in order, types before and after, by their names."""
 
@@ -39,7 +43,7 @@ class _Casts(NamedTuple):
 
 _HELPERS = {
     _Casts(casts, source, result): name
-    for width in (8, 16)
+    for width in CONVERTED_WIDTHS
     for casts, source, result, name in (
         (("arith.uitofp",), f"i{width}", "f32", f"widen_u{width}_f32"),
         (("arith.sitofp",), f"i{width}", "f32", f"widen_s{width}_f32"),
@@ -132,7 +136,7 @@ _NUMBERS = {"f32": "float", "i32": UNSIGNED[32]}
 def conversion_helpers() -> dict[str, Helper]:
     """Return the helpers of loads as `n` 32-bit numbers, and of stores of `n` such numbers as 8 or 16 bits."""
     found = dict[str, Helper]()
-    for width in (8, 16):
+    for width in CONVERTED_WIDTHS:
         for sign in "us":
             found[f"extend_{sign}{width}"] = Helper(_extend(sign, width))
         found[f"truncate_i{width}"] = Helper(_truncate(width))

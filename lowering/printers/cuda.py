@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, ModuleOp
 from xdsl.ir import Operation
 
 import tilefuse.lowering.printers.expr as expr
+from tilefuse.dialects.img.elements import INTEGER_WIDTHS
 from tilefuse.dialects.nvvm import GridDepAction
 from tilefuse.lowering.printers.async_copies import cuda_copies
 from tilefuse.lowering.printers.atomics import cuda_atomics
@@ -56,7 +57,7 @@ def _to_int() -> dict[str, Helper]:
             found[f"{source}_to_{sign}64"] = Helper(
                 f"{types[64]} {source}_to_{sign}64({t} a) {{ return a != a ? 0 : {long}(a); }}"
             )
-            for width in (8, 16):
+            for width in [n for n in INTEGER_WIDTHS if n < 32]:
                 if plain:
                     found[f"f32_to_{sign}{width}"] = f32_to(types[width], sign, width)
                     continue
@@ -79,7 +80,7 @@ def f32_to(ctype: str, sign: str, width: int) -> Helper:
 
 def _bits() -> dict[str, Helper]:
     found: dict[str, Helper] = {}
-    for width in (8, 16, 32, 64):
+    for width in INTEGER_WIDTHS:
         t, wide = UNSIGNED[width], "ll" if width == 64 else ""
         pad = f" - {32 - width}" if width < 32 else ""
         guard = f"a | 0x{1 << width:x}u" if width < 32 else "a"

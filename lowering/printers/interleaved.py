@@ -27,7 +27,7 @@ TOGETHER = 4
 """Planes that are loaded at once."""
 
 
-class _Loop(NamedTuple):
+class _LoopAccesses(NamedTuple):
     """The accesses of a loop."""
 
     places: memref.LoadOp
@@ -54,7 +54,7 @@ def print_deinterleave(p: FunctionText, loop: scf.ForOp) -> bool:
     return True
 
 
-def _accesses(loop: scf.ForOp) -> _Loop | None:
+def _accesses(loop: scf.ForOp) -> _LoopAccesses | None:
     """Return the accesses of a loop that does nothing else; None for other loops."""
     ops, i = list(loop.body.block.ops), loop.body.block.args[0]
     places = [op for op in ops if isinstance(op, memref.LoadOp) and list(op.indices) == [i]]
@@ -71,7 +71,7 @@ def _accesses(loop: scf.ForOp) -> _Loop | None:
         right &= load.memref is loads[0].memref and store.memref is stores[0].memref and len(store.indices) == 2
         if not right or integer_constant(store.indices[0]) != number or store.indices[1] is not i:
             return None
-    return _Loop(places[0], loads, stores)
+    return _LoopAccesses(places[0], loads, stores)
 
 
 def _offset(index: SSAValue, place: SSAValue) -> int | None:

@@ -6,10 +6,12 @@ from tilefuse.lowering.printers.helper import Helper
 
 
 class Prelude:
-    """Collect the types and helpers that printed functions need, each once, in order of first use."""
+    """Collect the types and helpers that printed functions need, each once, in order of first use.
+
+    `library`: the helpers of a language by name; the qualifiers stand in front of helpers, and of rare ones.
+    """
 
     def __init__(self, library: dict[str, Helper], qualifier: str, rare_qualifier: str, index_bits: int) -> None:
-        """`library`: the helpers of a language by name; the qualifiers stand in front of helpers, and of rare ones."""
         self.index_bits = index_bits
         self.includes: set[str] = set()
         self._library = library

@@ -59,7 +59,7 @@ class _Launch(ctypes.Structure):
     _fields_ = (("kernel", ctypes.c_void_p), ("words", ctypes.c_longlong), ("fills", ctypes.c_longlong))
 
 
-class _Call(ctypes.Structure):
+class _DriverCall(ctypes.Structure):
     _fields_ = (*((name, ctypes.c_void_p) for name in ("launches", "words", "fills")), ("count", ctypes.c_longlong))
 
 
@@ -80,7 +80,7 @@ class Driver:
             (ctypes.c_uint64 * len(words))(*words),
             (ctypes.c_longlong * len(fills))(*fills),
         )
-        self._call = _Call(*[ctypes.addressof(table) for table in tables], len(launches))
+        self._call = _DriverCall(*[ctypes.addressof(table) for table in tables], len(launches))
         self._address = ctypes.addressof(self._call)
         self._run = library[DRIVER]
         self._run.argtypes = (ctypes.c_void_p, ctypes.c_void_p)

@@ -107,7 +107,7 @@ class Plan:
     """The temporary, or the workspace, that takes most of the arena, for messages."""
 
 
-class _Buffer(NamedTuple):
+class _PlannedBuffer(NamedTuple):
     number: int
     box: Box
     strides: tuple[int, ...]
@@ -138,13 +138,13 @@ class _Space(NamedTuple):
     def life(self) -> Lifetime:
         return Lifetime(self.size, self.kernel if self.workspace.clear is None else 0, self.kernel)
 
-    def buffer(self, number: int, offset: int) -> _Buffer:
+    def buffer(self, number: int, offset: int) -> _PlannedBuffer:
         extents = self.shape[::-1]
         strides = tuple(prod(extents[:d]) for d in range(len(extents)))
-        return _Buffer(number, tuple((0, n) for n in extents), strides, offset)
+        return _PlannedBuffer(number, tuple((0, n) for n in extents), strides, offset)
 
 
-_Key = SSAValue | _Space
+_BufferKey = SSAValue | _Space
 
 
 def make_plan(
@@ -199,7 +199,7 @@ def make_plan(
     return Plan(launches, tuple(copies), tuple(scalars), arena_bytes, index_bits, boxes, clears, largest)
 
 
-def _largest(groups: Sequence[GroupOp], buffers: Mapping[_Key, _Buffer]) -> str:
+def _largest(groups: Sequence[GroupOp], buffers: Mapping[_BufferKey, _PlannedBuffer]) -> str:
     """Name the function or workspace that takes most of the arena, and the remedy."""
     sizes = {k: k.size if isinstance(k, _Space) else _points(b.box) * _itemsize(k) for k, b in buffers.items()}
     if not sizes:
@@ -223,7 +223,7 @@ def _points(box: Box) -> int:
     return prod(n for _, n in box)
 
 
-def _reach(buffer: _Buffer) -> int:
+def _reach(buffer: _PlannedBuffer) -> int:
     low, high = reach([n for _, n in buffer.box], buffer.strides)
     return max(-low, high, *(max(abs(m), abs(m + n)) for m, n in buffer.box), 0)
 
@@ -241,18 +241,18 @@ def _assign_buffers(
     given: CallArrays,
     spaces: Sequence[_Space],
     hosted: Mapping[SSAValue, SSAValue],
-) -> tuple[dict[_Key, _Buffer], list[CopyOut], int]:
-    buffers: dict[_Key, _Buffer] = {}
+) -> tuple[dict[_BufferKey, _PlannedBuffer], list[CopyOut], int]:
+    buffers: dict[_BufferKey, _PlannedBuffer] = {}
     boxes, inputs, outputs, may_host = given
     for number, (op, p) in enumerate(zip(input_ops(pipeline), inputs, strict=True)):
-        buffers[op.func] = _Buffer(number, boxes.inputs[op.sym_name.data], p.strides)
+        buffers[op.func] = _PlannedBuffer(number, boxes.inputs[op.sym_name.data], p.strides)
     larger: list[tuple[int, SSAValue, Box]] = []
     buffers_of_hosts: list[HostBuffer] = []
     hosts: list[int] = []
     for number, ((name, func), p) in enumerate(zip(pipeline.return_op.outputs, outputs, strict=True)):
         if needed[func] == boxes.outputs[name] and _has_compiled_strides(func, p):
             root = hosted.get(func, func)
-            buffers[func] = buffers[root] = _Buffer(len(inputs) + number, boxes.outputs[name], p.strides)
+            buffers[func] = buffers[root] = _PlannedBuffer(len(inputs) + number, boxes.outputs[name], p.strides)
             if may_host[number]:
                 written = next(i for i, g in enumerate(groups) if root in g.funcs)
                 buffers_of_hosts.append(HostBuffer(_dense_bytes(p, _itemsize(func)), written))
@@ -269,7 +269,7 @@ def _assign_buffers(
         buffers[space] = space.buffer(arena if host is None else hosts[host], offset)
     for f, (host, offset) in zip(temporaries, places, strict=False):
         lead, strides, _ = _storage(needed[f], _itemsize(f))
-        buffers[f] = _Buffer(arena if host is None else hosts[host], needed[f], strides, offset + lead)
+        buffers[f] = _PlannedBuffer(arena if host is None else hosts[host], needed[f], strides, offset + lead)
     for new, old in above.items():
         # written over the old function, of which it is a part
         buffers[new] = _part(buffers[old], needed[new], _itemsize(new))
@@ -308,11 +308,11 @@ def _dense_bytes(p: Picture, itemsize: int) -> int:
     return (high + 1) * itemsize if low == 0 and high + 1 == prod(p.extents) else 0
 
 
-def _part(buffer: _Buffer, box: Box, itemsize: int) -> _Buffer:
+def _part(buffer: _PlannedBuffer, box: Box, itemsize: int) -> _PlannedBuffer:
     """Return the part of a buffer that holds a smaller box."""
     pairs = zip(box, buffer.box, buffer.strides, strict=True)
     skip = sum((low - first) * stride for (low, _), (first, _), stride in pairs)
-    return _Buffer(buffer.number, box, buffer.strides, buffer.offset + skip * itemsize)
+    return _PlannedBuffer(buffer.number, box, buffer.strides, buffer.offset + skip * itemsize)
 
 
 def updated_from(groups: Sequence[GroupOp]) -> dict[SSAValue, SSAValue]:
@@ -373,31 +373,31 @@ def _life(
 def _boxes_to_compute(group: GroupOp, needed: Mapping[SSAValue, Box], sizes: CallSizes) -> list[Mapping[SSAValue, Box]]:
     """Return the boxes of a group's functions, for each launch, without points that updates overwrite unread."""
     functions: Sequence[SSAValue] = group.funcs
-    whole = {f: needed[f] for f in functions}
+    full_boxes = {f: needed[f] for f in functions}
     if group.update is not None:
-        return [whole]
+        return [full_boxes]
     left = [unwritten_boxes(f, needed, sizes) for f in functions]
     if not any(left):
         return []
     function, parts, bounds = functions[0], left[0], group.anchor.bounds
     box = needed[function]
     saved = (_points(box) - sum(map(_points, parts))) * _itemsize(function)
-    # kernels may be compiled for declared extents, and for rows that begin where vectors do
+    # kernels may be compiled for declared extents, and for rows that begin at multiples of the vector size
     fixed = [d for d in range(len(box)) if d == 0 or (bounds is not None and bounds.data[d] is not None)]
     if (
-        len(whole) > 1
+        len(full_boxes) > 1
         or saved < _SAVED_BYTES * len(parts)
         or any(part[d] != box[d] for part in parts for d in fixed)
         or model_of(group).workspaces(group)
     ):
-        return [whole]
+        return [full_boxes]
     return [{function: part} for part in parts]
 
 
 def _launch(
     group: GroupOp,
     computed: Mapping[SSAValue, Box],
-    buffers: Mapping[_Key, _Buffer],
+    buffers: Mapping[_BufferKey, _PlannedBuffer],
     scalars: dict[SSAValue, int],
     spaces: Sequence[_Space],
 ) -> KernelLaunch:
