@@ -245,10 +245,6 @@ class ExecutionModel(ABC):
 
     # --- where stages live (`promote-memory`)
 
-    def stage_inputs(self, group: GroupOp, model: PipelineModel) -> bool:
-        """Copy inputs that are read at several places to stages; return whether there are any. May raise NotFusable."""
-        return False
-
     def place(self, group: GroupOp, model: PipelineModel) -> Mapping[StageOp, PlaceAttr]:
         """Return the place of every stage except the output, for a group of several. May raise NotFusable."""
         return {}

@@ -37,9 +37,7 @@ where there should be room for no more. So its kernel has a bound; others, if th
 
 def emit_functions(plan: KernelPlan) -> list[func.FuncOp]:
     """Emit the functions, callees first: the plan's own, the tile body, the kernel."""
-    functions = [*plan.functions(), TileFunction("tile", plan.body)]
-    emitted = [_tile_function(plan, f) if f.has_versions else _function_of_origin(plan, f) for f in functions]
-    return [*emitted, _TiledKernel(plan).emit()]
+    return [*(_function_of_origin(plan, f) for f in plan.functions()), _tile_body(plan), _TiledKernel(plan).emit()]
 
 
 class _Function:
@@ -89,20 +87,19 @@ class _Function:
         self.extra = list(rest)
 
 
-def _tile_function(plan: KernelPlan, function: TileFunction) -> func.FuncOp:
-    """Open a function of a tile: it takes the origin, the flags of its version, and the plan's further arguments."""
+def _tile_body(plan: KernelPlan) -> func.FuncOp:
+    """Open the tile body: it takes the origin, and the flags of its version."""
     rank = plan.rank
     flags: list[tuple[str, Attribute]] = [(name, i1) for name in ("border", *plan.flags)]
-    body = _Function(plan, [*_origin_arguments(plan), *flags, *plan.tile_arguments])
+    body = _Function(plan, [*_origin_arguments(plan), *flags])
     e = body.e
     tile = TileContext(
         list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars, masks=shared_masks(plan.group)
     )
     tile.known_reads = boundary_reach(plan)[1]
-    tile.flags, tile.output = body.extra[rank + 1 : rank + len(flags)], body.outputs[plan.stored[0].first]
-    tile.arguments = body.extra[rank + len(flags) :]
-    function.emit(e, tile, body.outputs)
-    return _inlined(function_of(plan.group, function.role), body, e)
+    tile.flags, tile.output = body.extra[rank + 1 :], body.outputs[plan.stored[0].first]
+    plan.body(e, tile, body.outputs)
+    return _inlined(function_of(plan.group, "tile"), body, e)
 
 
 def _function_of_origin(plan: KernelPlan, function: TileFunction) -> func.FuncOp:
@@ -145,12 +142,11 @@ class _TiledKernel:
         """Emit the function of the kernel."""
         e, plan = self.e, self.plan
         self._tile_counts()
-        counts, rank, tiles = self.counts, plan.rank, plan.schedule.tiles_per_block
+        counts, rank = self.counts, plan.rank
         depth: Num = 1
         for n in counts[2:]:
             depth = e.mul(depth, n)
-        rows = e.ceildiv(counts[1], tiles) if rank > 1 else 1
-        along = [(depth, "bz"), (rows, "by"), (counts[0] if rank > 0 else 1, "bx")]
+        along = [(depth, "bz"), (counts[1] if rank > 1 else 1, "by"), (counts[0] if rank > 0 else 1, "bx")]
         with ExitStack() as scopes:
             if plan.deep_first:
                 by, bx, bz = _blocks(e, scopes, [*along[1:], along[0]])
@@ -158,7 +154,7 @@ class _TiledKernel:
                 bz, by, bx = _blocks(e, scopes, along)
             self.column, self.deep = bx, self._deep(bz)
             plan.begin_block(self, by)
-            plan.compute_tiles(self, by)
+            self._call_tile_body(by)
         e.effect(func.ReturnOp())
         return self._finished()
 
@@ -198,32 +194,27 @@ class _TiledKernel:
         e, plan = self.e, self.plan
         return e.max(e.sub(end_covered(e, plan.stored, self.function.outputs, d), plan.sizes[d]), self.firsts[d])
 
-    def rows_from(self, first: Num) -> Num:
-        """Return the number of the block's tiles, of which the first is in tile row `row`."""
-        return self.e.min(self.e.sub(self.counts[1], first), self.plan.schedule.tiles_per_block)
-
     def call_of_origin(self, role: str, row: Num) -> func.CallOp:
-        """Build the call of a function without versions, for later insertion."""
+        """Build the call of a `TileFunction` for the tile in tile row `row`, for later insertion."""
         operands = [*self.function.block.args, *(self.e.value(o) for o in self._origin(row))]
         return func.CallOp(SymbolRefAttr(function_of(self.plan.group, role)), operands, [])
 
-    def call(self, role: str, row: Num, more: Sequence[SSAValue] = ()) -> None:
-        """Call a function for the tile in tile row `row`, with constant flags, so that each case gets its version."""
+    def _call_tile_body(self, row: Num) -> None:
+        """Call the tile body in tile row `row`, with constant flags, so that each case gets its version."""
         e, plan, function = self.e, self.plan, self.function
         origin = self._origin(row)
         outputs = function.outputs
         if plan.one_version:
-            versions = self._versions(role, origin, more)
+            versions = self._versions(origin)
             versions.call(versions.yes)
             return
         tile = TileContext(origin, e.true(), function.buffers, function.scalars)
         interior = is_interior(e, plan, tile, outputs)
-        plan.emit_versions(self._versions(role, origin, more), interior, tile, outputs)
+        plan.emit_versions(self._versions(origin), interior, tile, outputs)
 
-    def _versions(self, role: str, origin: Sequence[Num], shared: Sequence[SSAValue]) -> Versions:
-        return Versions(
-            self.e, function_of(self.plan.group, role), self.function.block.args, origin, shared, self.last_origin
-        )
+    def _versions(self, origin: Sequence[Num]) -> Versions:
+        name = function_of(self.plan.group, "tile")
+        return Versions(self.e, name, self.function.block.args, origin, self.last_origin)
 
     def _finished(self) -> func.FuncOp:
         group = self.plan.group

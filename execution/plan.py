@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from xdsl.dialects import func
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import defining_op
 from tilefuse.analysis.index import Span
@@ -26,35 +26,27 @@ from tilefuse.lowering.symbols import identifier
 
 
 class TileFunction(NamedTuple):
-    """A function of a tile that the kernel calls besides the tile body."""
+    """A function of a tile that the kernel calls besides the tile body: it takes the origin of the tile."""
 
     role: str
     """Role of the function in the kernel, the end of its name."""
     emit: Callable[[Emitter, TileContext, Sequence[KernelBuffer]], None]
-    has_versions: bool = True
-    """Whether it takes the arguments of the tile body; else the origin of the tile alone."""
 
 
-class TilesOfBlock(Protocol):
-    """Emitter of one block's tiles, as seen by plans."""
+class TileOfBlock(Protocol):
+    """Emitter of one block's tile, as seen by plans."""
 
     e: Emitter
 
-    def call(self, role: str, row: Num, more: Sequence[SSAValue] = ()) -> None:
-        """Call a function for the tile in tile row `row`; `more`: values of `KernelPlan.tile_arguments`."""
-
     def call_of_origin(self, role: str, row: Num) -> func.CallOp:
-        """Build the call of a function without versions, for later insertion."""
-
-    def rows_from(self, first: Num) -> Num:
-        """Return the number of the block's tiles, of which the first is in tile row `row`."""
+        """Build the call of a `TileFunction` for the tile in tile row `row`, for later insertion."""
 
     def last_origin(self, d: int) -> Num:
         """Return the origin of the last tile in the picture; of the first tile if the picture is empty."""
 
 
 class KernelPlan(ABC):
-    """Kernel plan of one group: a grid of blocks, each of which computes one or several tiles of the anchor.
+    """Kernel plan of one group: a grid of blocks, each of which computes a tile of the anchor.
 
     `execution/kernel.py` makes the kernel of it, which finds the tiles and calls the tile body; what is in the body,
     and the conditions that are computed before it is called, are the execution model's.
@@ -93,9 +85,6 @@ class KernelPlan(ABC):
         """Whether all tiles run one text, which asks itself where the picture ends: as that of border tiles."""
         self.is_dynamic = False
         """Whether tiles are distributed dynamically over CPU threads (OpenMP: `schedule(dynamic)`)."""
-        self.tile_arguments: Sequence[tuple[str, Attribute]] = ()
-        """Names and types of further arguments of the tile body, as of arrays that the tiles of a block share:
-        `TileContext.arguments`."""
 
     @abstractmethod
     def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
@@ -105,14 +94,10 @@ class KernelPlan(ABC):
         """Return the functions that the kernel calls besides the tile body."""
         return ()
 
-    def begin_block(self, block: TilesOfBlock, row: Num) -> None:
-        """Emit the operations of a block before its first tile; `row`: its row of the grid."""
+    def begin_block(self, block: TileOfBlock, row: Num) -> None:
+        """Emit the operations of a block before its tile; `row`: its row of the grid."""
 
-    def compute_tiles(self, block: TilesOfBlock, row: Num) -> None:
-        """Emit the calls that compute a block's `tiles_per_block` tiles; `row`: its row of the grid."""
-        block.call("tile", row)
-
-    def moved_origin(self, block: TilesOfBlock, origin: Sequence[Num]) -> Sequence[Num]:
+    def moved_origin(self, block: TileOfBlock, origin: Sequence[Num]) -> Sequence[Num]:
         """Return the origin of a tile that would begin at `origin`, if the last tiles are moved inwards."""
         return origin
 

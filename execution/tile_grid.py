@@ -71,10 +71,7 @@ def tiles(group: GroupOp, boxes: Sequence[Box]) -> list[int]:
 
 def grid(group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
     """Return the blocks of a launch: x, y, z."""
-    counts = tiles(group, boxes)
-    if len(counts) > 1:
-        counts[1] = -(-counts[1] // TileSchedule.expect(group.schedule).tiles_per_block)
-    along_x, along_y, along_z = blocks_along(counts)
+    along_x, along_y, along_z = blocks_along(tiles(group, boxes))
     if deep_first(group, extract(pipeline_of(group))):
         return along_z, along_x, along_y
     return along_x, along_y, along_z

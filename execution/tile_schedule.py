@@ -40,11 +40,6 @@ class TileSchedule(ScheduleAttr):
     def resident_blocks(self) -> int:
         return self.number("blocks")
 
-    @property
-    def tiles_per_block(self) -> int:
-        """Tiles that a block computes one after the other, along y."""
-        return 1
-
     def verify(self) -> None:
         tile, threads = self.tile_sizes, self.thread_counts
         if len(tile) != len(threads):

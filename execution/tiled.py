@@ -1,4 +1,4 @@
-"""Execution models whose blocks each compute one or several tiles of the output."""
+"""Execution models whose blocks each compute a tile of the output."""
 
 from __future__ import annotations
 

@@ -25,10 +25,9 @@ class Versions:
         name: str,
         arguments: Sequence[SSAValue],
         origin: Sequence[Num],
-        shared: Sequence[SSAValue],
         last: Callable[[int], Num],
     ):
-        self.e, self._name, self._arguments, self._shared, self.last = e, name, arguments, shared, last
+        self.e, self._name, self._arguments, self.last = e, name, arguments, last
         self.origin = origin
         self.yes, self.no = e.true(), e.false()
 
@@ -42,7 +41,7 @@ class Versions:
     ) -> None:
         """Call the version for these flags: `KernelPlan.flags` after `border`; `origin`: if the tile is moved."""
         places = self.origin if origin is None else origin
-        operands = [*self._arguments, *(self.e.value(o) for o in places), border, *flags, *self._shared]
+        operands = [*self._arguments, *(self.e.value(o) for o in places), border, *flags]
         version = func.CallOp(SymbolRefAttr(self._name), operands, [])
         if no_cse:
             # without it the compiler computes before the branch what versions have in common: it takes up to

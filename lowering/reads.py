@@ -59,8 +59,6 @@ class TileContext:
     """Functions of the group whose values are replaced outside a box once, as they are computed (`shared_masks`)."""
     flags: Sequence[SSAValue] = ()
     """Further facts on the tile that the version of the body is told, as `KernelPlan.flags` names them."""
-    arguments: Sequence[SSAValue] = ()
-    """Values of `KernelPlan.tile_arguments`."""
     known_reads: Collection[ReadOp] = ()
     """Reads at general indices, in several coordinates or where data say, of which the border flag speaks too."""
     safe_reads: bool = False

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-ROLES = ("kernel", "inside", "tile", "border", "fetch", "prefetch")
+ROLES = ("kernel", "inside", "tile", "border", "prefetch")
 """The roles of a group's functions: the kernel, the kernel without versions for borders, its tile body, that body for
-tiles at borders alone, the copies for a later tile, the prefetches for one."""
+tiles at borders alone, the prefetches for a later tile."""
 
 _LONGEST = 48
 _KEPT_OF_LONG = 24

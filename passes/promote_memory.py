@@ -1,8 +1,8 @@
 """`promote-memory`: decide in which memory every stage of a scheduled group is kept.
 
 Stages that a block computes together are in shared memory, stages that each thread computes around its own points in
-registers; stages with disjoint lifetimes share a slot; rows are padded against bank conflicts. With `stage_inputs`,
-inputs become stages of the group too (`execution/block_tile/input_staging.py`). Places written by hand are kept.
+registers; stages with disjoint lifetimes share a slot; rows are padded against bank conflicts. Places written by hand
+are kept.
 """
 
 from __future__ import annotations
@@ -27,10 +27,6 @@ class PromoteMemory(ModulePass):
 
     name = "promote-memory"
 
-    stage_inputs: bool = False
-    """Whether to stage inputs that a block-tiled group reads at several places: each tile is copied to shared memory
-    once."""
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for pipeline in op.body.block.ops:
             if not isinstance(pipeline, PipelineOp):
@@ -46,8 +42,6 @@ class PromoteMemory(ModulePass):
                 assert model is not None
                 execution = model_of(group)
                 try:
-                    if self.stage_inputs and execution.stage_inputs(group, model):
-                        model = extract(pipeline)
                     places = execution.place(group, model) if len(group.tiled) > 1 else {}
                 except NotFusable as error:
                     raise group_error(group, error) from error

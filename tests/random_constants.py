@@ -296,11 +296,7 @@ def schedule(rng: Random) -> None:
     """A schedule in text, with any numbers, checked and lowered."""
     target = rng.choice(["h200", "cpu"])
     shape = rng.choice(["block_tile", "warp_tile"])
-    numbers = [
-        f"{key} = {_positive(rng)}"
-        for key in ("vector", "blocks", "tiles_per_block", "prefetch_rows")
-        if rng.random() < 0.3
-    ]
+    numbers = [f"{key} = {_positive(rng)}" for key in ("vector", "blocks", "prefetch_rows") if rng.random() < 0.3]
     if rng.random() < 0.3:
         numbers.append(f"unroll = [{_positive(rng)}, {_positive(rng)}]")
     threads = f"[32, {_positive(rng)}]" if rng.random() < 0.6 else f"[{_positive(rng)}, {_positive(rng)}]"

@@ -28,7 +28,7 @@ int for while template operator auto register asm typeof restrict _Bool bool tru
 NULL NAN INFINITY HUGE_VALF CUDART_VERSION M_PI EOF INT_MAX linux unix i386 assert offsetof complex I
 __CUDA_ARCH__ __LINE__
 threadIdx blockIdx warpSize __syncthreads __shfl_xor_sync min max abs float4 make_float4 dim3 printf malloc memcpy
-exp expf sqrt sqrtf gamma y0 j1 main errno signgam idx uidx opaque x y c tx bx a b v i_1 a_b out_f f f_tile f_fetch
+exp expf sqrt sqrtf gamma y0 j1 main errno signgam idx uidx opaque x y c tx bx a b v i_1 a_b out_f f f_tile f_border
 f_prefetch f_words f_kernel1 f_f_tile1 f_f_kernel1 f_ f__ __f _f _1 x_1 x_1_1 f_fn x__ r_f sh_f d4
 """
 _ODD = [

@@ -13,7 +13,6 @@ from xdsl.passes import ModulePass
 from tilefuse.dialects.img.ops import InputOp
 from tilefuse.evaluator import evaluate
 from tilefuse.passes.pipeline import standard_passes
-from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.tile import Tile
 from tilefuse.runtime.program import Program
 
@@ -29,10 +28,9 @@ def passes(target: str, *, shape: Shape = "auto", algorithm: str = "both") -> li
     return [replace(p, **forced) if isinstance(p, Tile) else p for p in standard_passes(target, algorithm=algorithm)]
 
 
-def pieces(target: str, tile: Tile, *, stage_inputs: bool = False) -> list[ModulePass]:
+def pieces(target: str, tile: Tile) -> list[ModulePass]:
     """Return the standard passes for `target`, with all groups tiled by hand."""
-    change = {"tile": tile, "promote-memory": PromoteMemory(stage_inputs=stage_inputs)}
-    return [change.get(p.name, p) for p in standard_passes(target)]
+    return [tile if isinstance(p, Tile) else p for p in standard_passes(target)]
 
 
 def warp_tiles(vector: int, warps: int, *, width: int = 0, algorithm: str = "all", **more: int) -> list[ModulePass]:

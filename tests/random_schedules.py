@@ -11,7 +11,6 @@ from tilefuse.execution.registry import names
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.group_updates import GroupUpdates
 from tilefuse.passes.pipeline import standard_passes
-from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.tile import Tile
 
 _OPTIONAL = ("inline-stages", "separate-kernels", "raise-clamps", "unroll-reductions")
@@ -30,7 +29,6 @@ def random_passes(rng: Random, target: str) -> list[ModulePass]:
         change["tile"] = replace(standard, shape=shape, more=more if shape == "warp_tile" else "")
     elif target != "cpu":
         change["tile"] = _by_hand(rng)
-        change["promote-memory"] = PromoteMemory(stage_inputs=rng.random() < 0.3)
     # what is computed beside updates: nothing, what is short, anything; recurrences as on GPUs
     change["group-updates"] = GroupUpdates(max_instructions=rng.choice([0.0, 24.0, 1000.0]), max_steps=1 << 20)
     passes = standard_passes(target, algorithm=rng.choice(["none", "greedy", "all", "both"]))

@@ -21,28 +21,18 @@ class BlockSchedule(TileSchedule):
     together, and load common values once. Default: fully unrolled, except that a block of a single thread has factors
     of 1, and the compiler vectorises its loop over x.
 
-    `tiles_per_block = 4`: a block computes up to 4 tiles one after the other along y. Inputs that are staged in shared
-    memory are double-buffered: the next tile's inputs are copied while the current tile is computed.
-
     `cache_inputs = 1`: a block that computes the steps of an update first copies to shared memory all input points that
     the steps read at places that depend on the step.
     """
 
     name = "schedule.block_tile"
 
-    PARAMETERS: ClassVar = {
-        "tile": None, "threads": None, "vector": 1, "unroll": (), "blocks": 0, "tiles_per_block": 1,
-        "cache_inputs": 0,
-    }  # fmt: skip
+    PARAMETERS: ClassVar = {"tile": None, "threads": None, "vector": 1, "unroll": (), "blocks": 0, "cache_inputs": 0}
 
     @property
     def unroll_factors(self) -> tuple[int, ...]:
         """Unroll factors of a thread's loops, x first; empty if all are fully unrolled."""
         return self.numbers("unroll")
-
-    @property
-    def tiles_per_block(self) -> int:
-        return self.number("tiles_per_block")
 
     @property
     def caches_inputs(self) -> bool:
@@ -84,8 +74,6 @@ class BlockSchedule(TileSchedule):
 
     def verify(self) -> None:
         super().verify()
-        if self.tiles_per_block < 1 or (self.tiles_per_block > 1 and len(self.tile_sizes) < 2):
-            raise VerifyException("tiles_per_block is a number of tiles along y, 1 or more")
         for d, (size, threads) in enumerate(zip(self.tile_sizes, self.thread_counts, strict=True)):
             if size < threads:
                 raise VerifyException(f"a tile of {size} points in dimension {d} has too few for {threads} threads")

@@ -17,7 +17,6 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from xdsl.dialects import gpu
-from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.model import PipelineModel
@@ -37,7 +36,7 @@ from tilefuse.execution.block_tile.pieces import (
     pieced_inputs,
     unrolled,
 )
-from tilefuse.execution.block_tile.placement import holds_planes, prefetched, row_step, shared_elements
+from tilefuse.execution.block_tile.placement import holds_planes, row_step, shared_elements
 from tilefuse.execution.block_tile.stores import Relative, Stores, Value, stores_by_pieces
 from tilefuse.lowering.buffers import KernelBuffer
 from tilefuse.lowering.emit import PRIVATE, SHARED, Emitter, Num
@@ -89,7 +88,6 @@ class BlockTileBody:
         self.alignment = Alignment(e)
         self.shared: dict[SSAValue, SharedRows] = {}
         gather = Gather(e, tile, self.alignment, self.shared, self.piece)
-        self.prefetched = prefetched(group)
         self.gather, self.phases = gather, Phases(e, tile, self.schedule, self.alignment, gather)
         self.stores = Stores(e, tile, group, outputs, self.alignment, self.piece)
         self._kept: list[tuple[Stored, list[SharedRows]]] = []
@@ -109,8 +107,6 @@ class BlockTileBody:
     def emit(self) -> None:
         """Emit the tile body."""
         self._align()
-        for stage, array in zip(self.prefetched, self.tile.arguments[:-1], strict=True):
-            self._reside(stage, self._prefetched_rows(stage, array))
         arrays = self._allocate()
         for stage in arrays:
             self._separate(stage, arrays)
@@ -118,17 +114,6 @@ class BlockTileBody:
         if arrays:
             self._barrier()
         self._output_phase(self._micro_tile)
-
-    def emit_fetch(self) -> None:
-        """Emit only the copies of a tile's inputs, into the given arrays."""
-        self._align()
-        for stage, array in zip(self.prefetched, self.tile.arguments[:-1], strict=True):
-            self.phases.emit(stage, self.regions[self.ids[stage]], self._prefetched_rows(stage, array))
-
-    def _prefetched_rows(self, stage: StageOp, array: SSAValue) -> list[SharedRows]:
-        region = self.regions[self.ids[stage]]
-        offset = self.e.mul(self.tile.arguments[-1], _elements(stage, region, self.schedule))
-        return self.phases.rows(stage, region, [array], offset)
 
     def _align(self) -> None:
         """Record the alignment of global rows that are accessed by more than an element at once."""
@@ -156,15 +141,14 @@ class BlockTileBody:
     def _allocate(self) -> dict[StageOp, list[SSAValue]]:
         """Allocate one array per value of each block-level stage; stages of one slot share theirs."""
         sizes: dict[tuple[int, int, object], int] = {}
-        stages = [s for s in self.block_stages if s not in self.prefetched]
-        for stage in stages:
+        for stage in self.block_stages:
             n = _elements(stage, self.regions[self.ids[stage]], self.schedule)
             for i, f in enumerate(stage.funcs):
                 key = (self._slot(stage), i, f.type.storage)
                 sizes[key] = max(sizes.get(key, 0), n)
         arrays: dict[tuple[int, int, object], SSAValue] = {}
         result: dict[StageOp, list[SSAValue]] = {}
-        for stage in stages:
+        for stage in self.block_stages:
             result[stage] = []
             for i, f in enumerate(stage.funcs):
                 key = (self._slot(stage), i, f.type.storage)
@@ -382,19 +366,3 @@ class BlockTileBody:
             return e.load(arrays[i], at[::-1])
 
         self.stores.store(stored, [high - low + 1 for low, high in own], relative, value)
-
-
-def prefetch_arrays(group: GroupOp, model: PipelineModel) -> list[tuple[str, MemRefType]]:
-    """Return name and type of the arrays that the tiles of a block share: a double buffer per staged input."""
-    if not (stages := prefetched(group)):
-        return []
-    ids = [model.node_of[s.funcs[0]] for s in group.tiled]
-    schedule = BlockSchedule.expect(group.schedule)
-    region = regions(model, ids, model.node_of[group.anchor.funcs[0]], schedule.tile_sizes)
-    found = []
-    for stage in stages:
-        (f,) = stage.funcs
-        n = 2 * _elements(stage, region[model.node_of[f]], schedule)
-        type = MemRefType(f.type.storage, [n], memory_space=IntegerAttr(SHARED, 64))
-        found.append((f"sh_{stage.sym_name.data}", type))
-    return found

@@ -39,7 +39,6 @@ class BlockTile(TiledModel):
     fuses_steps: ClassVar = True
     tile_parameters: ClassVar = {
         "unroll": "unroll factors of a thread's loops per dimension, x first; the others are fully unrolled",
-        "tiles_per_block": "tiles that a block computes one after the other along y; 1 for outputs of one dimension",
     }
 
     def legal(self, facts: GroupFacts) -> str | None:
@@ -58,7 +57,7 @@ class BlockTile(TiledModel):
         if unroll:
             rounds = [size // count for size, count in zip(given.sizes, given.threads, strict=True)]
             found = found.changed(unroll=[*unroll, *rounds[len(unroll) :]][:rank])
-        return found.changed(tiles_per_block=given.number("tiles_per_block", 1) if rank > 1 else 1)
+        return found
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
         from tilefuse.execution.block_tile.candidate import BlockCandidate
@@ -66,16 +65,6 @@ class BlockTile(TiledModel):
         super().apply(group, candidate, members)
         if isinstance(candidate, BlockCandidate) and candidate.caches_inputs and group.schedule is not None:
             group.schedule = group.schedule.changed(cache_inputs=1)
-
-    def stage_inputs(self, group: GroupOp, model: PipelineModel) -> bool:
-        from tilefuse.execution.block_tile.input_staging import stage_input, stageable
-
-        if any(s.place is not None for s in group.tiled):
-            return False
-        sources = stageable(model, group)
-        for source in sources:
-            stage_input(group, source)
-        return bool(sources)
 
     def place(self, group: GroupOp, model: PipelineModel) -> Mapping[StageOp, PlaceAttr]:
         from tilefuse.execution.block_tile.placement import group_places
@@ -96,8 +85,6 @@ class BlockTile(TiledModel):
 
         super().check(group, model)
         schedule, facts = BlockSchedule.expect(group.schedule), GroupFacts.of(group, model)
-        if schedule.tiles_per_block > 1 and group.steps:
-            raise group_error(group, "a block that computes steps of an update has one tile; write tiles_per_block = 1")
         ends = group.epilogue.bounds if group.steps and group.epilogue is not None else None
         for d, declared in enumerate(ends.data if ends is not None else ()):
             if declared is not None and schedule.micro_tile[d] != schedule.tile_sizes[d]:

@@ -69,8 +69,8 @@ class Phases:
         self.e, self.tile, self.schedule, self.alignment, self.gather = e, tile, schedule, alignment, gather
         self.threads = Threads(e, schedule.thread_counts)
 
-    def rows(self, stage: StageOp, region: Region, arrays: Sequence[SSAValue], offset: Num = 0) -> list[SharedRows]:
-        """Return the rows of a stage in shared memory from `offset`."""
+    def rows(self, stage: StageOp, region: Region, arrays: Sequence[SSAValue]) -> list[SharedRows]:
+        """Return the rows of a stage in shared memory."""
         assert stage.place is not None
         first, pitch = shared_row(region, stage.place.pad.data, row_step(stage, self.schedule))
         strides = [1, pitch]
@@ -83,7 +83,6 @@ class Phases:
                 [first, *(low for low, _ in region.spans[1:])][: len(region.extents)],
                 strides[: len(region.extents)],
                 access_width(f, piece) if pitch % piece == 0 else 1,
-                offset,
             )
             for f, array in zip(stage.funcs, arrays, strict=True)
         ]

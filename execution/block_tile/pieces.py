@@ -91,12 +91,10 @@ class SharedRows:
     """Elements from one to the next, x first."""
     width: int
     """Elements of one access."""
-    offset: Num = 0
-    """Position of the stage in the array."""
 
     def index(self, e: Emitter, relative: Sequence[Num]) -> list[Num]:
         """Return the memref indices of a point."""
-        result: Num = self.offset
+        result: Num = 0
         for c, first, stride in zip(relative, self.firsts, self.strides, strict=True):
             result = e.add(result, e.mul(e.sub(c, first), stride))
         return [result]

@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping, Sequence
 
 from xdsl.ir import Attribute
 
-from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.index import Index
 from tilefuse.analysis.model import Node, PipelineModel
 from tilefuse.analysis.regions import SMALL_DIMENSION, Follow, Region, follow_chain, regions
@@ -124,21 +123,6 @@ def staged_read(stage: StageOp) -> ReadOp | None:
     return copied_read(stage)
 
 
-def prefetched(group: GroupOp) -> list[StageOp]:
-    """Return the staged inputs that a block of several tiles copies one tile ahead."""
-    schedule = BlockSchedule.expect(group.schedule)
-    if schedule.tiles_per_block == 1 or schedule.one_thread:
-        return []
-    found = []
-    for stage in group.tiled:
-        read = staged_read(stage)
-        if read is None or stage.place is None or stage.place.where != (Level.Block, Memory.Shared):
-            continue
-        if behind_boundaries(read.source)[0].owner.parent_op() is not group:
-            found.append(stage)
-    return found
-
-
 def row_step(stage: StageOp, schedule: BlockSchedule) -> int:
     """Return the alignment of a stage's shared rows, in elements.
 
@@ -188,20 +172,13 @@ def shared_bytes(
     places: Mapping[int, Placement],
     region: Mapping[int, Region],
     steps: Mapping[int, int],
-    twice: Collection[int] = (),
 ) -> int:
-    """Return the shared memory of a block: the largest stage of each slot. `steps`: see `row_step`.
-
-    Stages in `twice` have two places of their own, for this tile and for the next.
-    """
+    """Return the shared memory of a block: the largest stage of each slot. `steps`: see `row_step`."""
     slots: dict[int, int] = {}
     for id, place in places.items():
         if place.memory is not Memory.Shared:
             continue
         size = shared_elements(region[id], place.pad, steps[id]) * model.nodes[id].bytes
-        if id in twice:
-            slots[-1 - id] = 2 * size
-            continue
         slots[place.slot] = max(slots.get(place.slot, 0), size)
     return sum(-(-size // 16) * 16 for size in slots.values())
 
@@ -268,7 +245,6 @@ def group_shared_memory(group: GroupOp, model: PipelineModel) -> Needs:
         if s.place is not None
     }
     steps = {id: row_step(s, schedule) for id, s in ids.items()}
-    twice = {model.node_of[s.funcs[0]] for s in prefetched(group)}
     shared = [id for id, p in places.items() if p.memory is Memory.Shared]
     largest = max(shared, key=lambda id: region[id].points * model.nodes[id].bytes, default=output)
-    return Needs(shared_bytes(model, places, region, steps, twice), ids[largest].sym_name.data)
+    return Needs(shared_bytes(model, places, region, steps), ids[largest].sym_name.data)

@@ -16,7 +16,7 @@ from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import MOSTLY_BORDER, SINGLE_WAVE, GroupOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.dialects.warp.memory import is_one_access
-from tilefuse.execution.plan import KernelPlan, TileFunction, TilesOfBlock, argument_hint
+from tilefuse.execution.plan import KernelPlan, TileFunction, TileOfBlock, argument_hint
 from tilefuse.execution.versions import Versions
 from tilefuse.execution.warp_tile.attribute import WarpSchedule
 from tilefuse.execution.warp_tile.emission import WarpTileBody, may_be_uniform
@@ -83,13 +83,13 @@ class WarpPlan(KernelPlan):
         return TileFlags(uniform, stores, x_edge_only, dict(zip(self.checked, aligned, strict=True)), self.moves_in)
 
     def functions(self) -> Sequence[TileFunction]:
-        return [TileFunction("prefetch", self._prefetch, has_versions=False)] if self.prefetch_rows else []
+        return [TileFunction("prefetch", self._prefetch)] if self.prefetch_rows else []
 
     def _prefetch(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
         """Emit the prefetches of a tile's own part of the inputs."""
         WarpTileBody(self, self.layout, e, tile, outputs, TileFlags()).emit_prefetches()
 
-    def begin_block(self, block: TilesOfBlock, row: Num) -> None:
+    def begin_block(self, block: TileOfBlock, row: Num) -> None:
         if self.prefetch_rows:
             # blocks that come later have their lines prefetched by those above them
             call = block.call_of_origin("prefetch", row)

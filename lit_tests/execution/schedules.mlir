@@ -94,7 +94,7 @@ img.pipeline @p {
 img.pipeline @p {
   %in = img.input "in" : !img.func<2xf32>
   // expected-error @below {{expected 'tile', 'threads', 'vector', 'blocks' or 'prefetch_rows'}}
-  %g = img.group "g" schedule #schedule.warp_tile<tile = [120, 28], threads = [32, 8], vector = 4, tiles_per_block = 2> {
+  %g = img.group "g" schedule #schedule.warp_tile<tile = [120, 28], threads = [32, 8], vector = 4, cache_inputs = 1> {
     %f = img.stage "f" (%x, %y) -> f32 {
       %v = img.read %in[%x, %y] : !img.func<2xf32>
       img.yield %v : f32
@@ -108,7 +108,7 @@ img.pipeline @p {
 
 img.pipeline @p {
   %in = img.input "in" : !img.func<2xf32>
-  // expected-error @below {{expected 'tile', 'threads', 'vector', 'unroll', 'blocks', 'tiles_per_block' or 'cache_inputs'}}
+  // expected-error @below {{expected 'tile', 'threads', 'vector', 'unroll', 'blocks' or 'cache_inputs'}}
   %g = img.group "g" schedule #schedule.block_tile<tile = [128, 16], threads = [32, 8], prefetch_rows = 2> {
     %f = img.stage "f" (%x, %y) -> f32 {
       %v = img.read %in[%x, %y] : !img.func<2xf32>
@@ -141,18 +141,8 @@ img.pipeline @p {
 
 // -----
 
-// expected-error @below {{expected 'tile', 'threads', 'vector', 'unroll', 'blocks', 'tiles_per_block' or 'cache_inputs'}}
+// expected-error @below {{expected 'tile', 'threads', 'vector', 'unroll', 'blocks' or 'cache_inputs'}}
 "test.op"() {s = #schedule.block_tile<tile = [8], threads = [8], unrolled = 2>} : () -> ()
-
-// -----
-
-// expected-error @below {{tiles_per_block is a number of tiles along y, 1 or more}}
-"test.op"() {s = #schedule.block_tile<tile = [128, 16], threads = [32, 8], tiles_per_block = 0>} : () -> ()
-
-// -----
-
-// expected-error @below {{tiles_per_block is a number of tiles along y, 1 or more}}
-"test.op"() {s = #schedule.block_tile<tile = [128], threads = [32], tiles_per_block = 2>} : () -> ()
 
 // -----
 

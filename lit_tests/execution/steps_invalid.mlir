@@ -1,35 +1,6 @@
 // Schedules of groups whose updates have stages for each step.
 // RUN: pipeline-opt %s --split-input-file --verify-diagnostics -p 'validate-occupancy'
 
-img.pipeline @streams {
-  %in = img.input "in" : !img.func<2xf32>
-  %lo = arith.constant 0 : index
-  %n = arith.constant 5 : index
-  // expected-error @below {{group 'g': a block that computes steps of an update has one tile; write tiles_per_block = 1}}
-  %g = img.group "g" schedule #schedule.block_tile<tile = [32, 1], threads = [32, 1], tiles_per_block = 2> {
-    %w = img.stage "w" (%x, %d) -> f32 place #img.place<thread, register> {
-      %v = img.read %in[%x, %d] : !img.func<2xf32>
-      img.yield %v : f32
-    }
-    %term = img.stage "term" (%x, %d) -> f32 {
-      %v = img.read %w[%x, %d] : !img.func<2xf32>
-      img.yield %v : f32
-    }
-    %zero = img.stage "zero" (%x) -> f32 {
-      %v = arith.constant 0.0 : f32
-      img.yield %v : f32
-    }
-    %u = img.update "u" (%x) over (%r in [%lo, %n]) of (%s = %zero : !img.func<1xf32>) combine [add] {
-      %v = img.read %term[%x, %r] : !img.func<2xf32>
-      img.write %v at [%x] : f32
-    }
-    img.yield %u : !img.func<1xf32>
-  } : !img.func<1xf32>
-  img.return "g" = %g : !img.func<1xf32>
-}
-
-// -----
-
 img.pipeline @other_model {
   %in = img.input "in" : !img.func<2xf32>
   %lo = arith.constant 0 : index

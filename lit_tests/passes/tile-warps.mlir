@@ -23,7 +23,7 @@
 // HEIGHT:          tile = [120, 34], threads = [32, 4], vector = 4
 // AHEAD:           tile = [120, 32], threads = [32, 4], vector = 4, prefetch_rows = 5>
 // NEGATIVE:        error: tile: more: 'rows = 8, prefetch_rows = -5' is no list of a schedule's parameters, as 'blocks = 2, unroll = [1, 2]'
-// OTHER:           error: tile: block_tile has no parameter 'prefetch_rows' for more=; it has unroll, tiles_per_block, cache_inputs
+// OTHER:           error: tile: block_tile has no parameter 'prefetch_rows' for more=; it has unroll, cache_inputs
 // SEARCHED:        error: tile: more= has parameters of one execution model; name the model by shape=
 // RECOMPUTED-NOT:  #img.place<block, register>
 // EXCHANGED:       #img.place<block, register>

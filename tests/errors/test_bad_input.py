@@ -114,7 +114,7 @@ TEXTS = {
     "unknown field": (
         grouped("128", "32", ", vectr = 4"),
         3,
-        "expected 'tile', 'threads', 'vector', 'unroll', 'blocks', 'tiles_per_block' or 'cache_inputs'",
+        "expected 'tile', 'threads', 'vector', 'unroll', 'blocks' or 'cache_inputs'",
     ),
     "tile of too many bits": (grouped(str(2**64), "32"), 3, f"a tile of {2**64} points in one dimension is too large"),
     "tile of another rank": (

@@ -1,11 +1,10 @@
-"""Block tiles with pieces of rows, staged inputs and unrolling, on the CPU back end: bit for bit what is meant."""
+"""Block tiles with pieces of rows and unrolling, on the CPU back end: bit for bit what is meant."""
 
 import numpy as np
 import pytest
 from variants import INPUT_IS_LARGER, QUICK
 
 from tilefuse.passes.pipeline import standard_passes
-from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.tile import Tile
 from tilefuse.runtime.program import compile_pipeline
 
@@ -15,30 +14,25 @@ TILES = {
     "pieces": Tile(sizes=(64, 16), threads=(16, 8), vector=4),
     "unrolled": Tile(sizes=(64, 16), threads=(8, 4), vector=4, more="unroll = [1, 2]"),
     "bytes": Tile(sizes=(128, 16), threads=(8, 8), vector=16),
-    "streamed": Tile(sizes=(64, 16), threads=(16, 8), vector=4, more="tiles_per_block = 3"),
 }
 
 
-@pytest.mark.parametrize("staged", [False, True], ids=["", "staged"])
 @pytest.mark.parametrize(
     ("name", "tile"),
     [
         ("blur_f32", "pieces"),
         ("blur_u8", "bytes"),
         ("blur_u16", "unrolled"),
-        ("blur_f32", "streamed"),
         ("harris", "unrolled"),
-        ("harris", "streamed"),
         ("unsharp", "pieces"),
         ("canny", "pieces"),
         ("stencil_chain_4", "unrolled"),
     ],
 )
-def test_bit_for_bit(name, tile, staged, photo):
+def test_bit_for_bit(name, tile, photo):
     example = QUICK[name]
     module = example.pipeline().to_module(name)
-    change = {"tile": TILES[tile], "promote-memory": PromoteMemory(stage_inputs=staged)}
-    passes = [change.get(p.name, p) for p in standard_passes("h200")]
+    passes = [TILES[tile] if isinstance(p, Tile) else p for p in standard_passes("h200")]
     program = compile_pipeline(module, "cpu", strict_float=True, passes=passes)
     meaning = compile_pipeline(module, "reference")
     more = INPUT_IS_LARGER.get(name, 0)

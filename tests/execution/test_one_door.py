@@ -92,7 +92,6 @@ OPTIMISATIONS = {
         "lowering/printers/memory.py", "passes/chain_kernels.py",
         "lowering/symbols.py",  # roles of functions
         "frontend/schedule.py",  # Func.prefetch of Halide
-        "execution/block_tile/emission.py", "execution/block_tile/placement.py", "execution/block_tile/plan.py",
         # Of the writes of updates on CPUs, with an op of its own.
         "lowering/prefetch.py", "lowering/update_ends.py", "execution/in_order/attribute.py",
         "execution/in_order/emission.py", "execution/in_order/model.py", "execution/scan/attribute.py",

@@ -101,7 +101,7 @@ def test_comments_end_where_their_line_does():
             assert not line.rstrip().endswith(("\\", "??/"))
 
 
-MET = ["NULL", "CUDART_VERSION", "apart", "load_f32x4", "NAN", "INFINITY", "HUGE_VALF", "f", "f_tile", "f_fetch",
+MET = ["NULL", "CUDART_VERSION", "apart", "load_f32x4", "NAN", "INFINITY", "HUGE_VALF", "f", "f_tile", "f_border",
        "f_prefetch", "f_words", "a.b", identifier("a.b"), "é", "a\\"]  # fmt: skip
 """Names that macros, intrinsics or helpers had, or that others became."""
 

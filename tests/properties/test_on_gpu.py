@@ -23,12 +23,10 @@ SCHEDULES = {
 TILES: dict[str, Shape] = {"warps": "warp_tile", "warps-exchange": "warp_exchange"}
 """Not every pipeline has such tiles."""
 PIECES = {
-    "vectors": (Tile(sizes=(32, 8), threads=(8, 4), vector=4), False),
-    "unrolled": (Tile(sizes=(64, 8), threads=(8, 4), vector=4, more="unroll = [1, 2]"), False),
-    "copied": (Tile(sizes=(16, 8), threads=(4, 4), vector=4), True),
-    "a tile ahead": (Tile(sizes=(16, 4), threads=(4, 4), vector=2, more="tiles_per_block = 3"), True),
+    "vectors": Tile(sizes=(32, 8), threads=(8, 4), vector=4),
+    "unrolled": Tile(sizes=(64, 8), threads=(8, 4), vector=4, more="unroll = [1, 2]"),
 }
-"""Block tiles by hand, and whether inputs are copied to shared memory first."""
+"""Block tiles by hand."""
 WARP_SEEDS = (10, 16, 23, 33, 44, 300)
 
 
@@ -61,7 +59,5 @@ def test_warp_tiles(seed, tiles):
 @pytest.mark.parametrize("seed", range(400, 406))
 def test_pieces_of_rows(seed, tiles):
     case = random_pipeline(seed)
-    tile, staged = PIECES[tiles]
-    schedule = pieces("h200", tile, stage_inputs=staged)
-    program = compile_pipeline(case.module, "cuda", strict_float=True, passes=schedule)
+    program = compile_pipeline(case.module, "cuda", strict_float=True, passes=pieces("h200", PIECES[tiles]))
     assert_equal(on_gpu(program, case), evaluated(case), f"seed {seed}, {tiles}")

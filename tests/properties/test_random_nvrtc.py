@@ -60,18 +60,6 @@ def test_pieces_of_rows(seed):
     assert set(built.cubin.spill_bytes.values()) == {0}, built.source
 
 
-@pytest.mark.parametrize("arch", ["sm_90", "sm_80", "sm_75"])
-@pytest.mark.parametrize("seed", [400, 401])
-def test_staged_inputs(seed, arch):
-    tile = Tile(sizes=(64, 16), threads=(16, 8), vector=4, more=f"tiles_per_block = {1 + seed % 2}")
-    schedule = pieces("h200", tile, stage_inputs=True)
-    case = random_pipeline(seed)
-    program = compile_pipeline(case.module, "cuda:h200", passes=schedule, verify=True)
-    built = program._current().kernels(32, arch)
-    assert built.cubin is not None
-    assert "copy_async_16_l2(" in built.source
-
-
 # Of these, the groups that cannot be warp-tiled are tiled by blocks.
 @pytest.mark.parametrize("seed", range(10, 17))
 def test_the_cheapest_tiles(seed):

@@ -64,29 +64,14 @@ PIECES = {
     "wide": Tile(sizes=(64, 8), threads=(4, 4), vector=8, more="unroll = [1, 2]"),
     "narrow": Tile(sizes=(16, 8), threads=(4, 2), vector=2, more="unroll = [2, 1]"),
     "one thread": Tile(sizes=(32, 8), threads=(1, 1), more="unroll = [2, 4]"),
-    "several tiles": Tile(sizes=(16, 8), threads=(8, 4), vector=2, more="tiles_per_block = 3"),
 }
 """Block tiles whose threads compute several columns and rows at once."""
-STAGED = {
-    "scalars": Tile(sizes=(16, 8), threads=(8, 4)),
-    "vectors": Tile(sizes=(16, 8), threads=(4, 4), vector=4),
-    "one thread": Tile(sizes=(16, 8), threads=(1, 1), more="tiles_per_block = 2"),
-    "a tile ahead": Tile(sizes=(16, 4), threads=(4, 4), vector=4, more="tiles_per_block = 3"),
-    "two tiles": Tile(sizes=(16, 8), threads=(8, 4), more="tiles_per_block = 2"),
-}
-"""Block tiles of inputs that are copied to shared memory first."""
 
 
 @pytest.mark.parametrize("seed", range(300, 316))
 def test_pieces_of_rows(seed):
     name = list(PIECES)[seed % len(PIECES)]
     check(random_pipeline(seed), f"seed {seed}, {name}", pieces("h200", PIECES[name]))
-
-
-@pytest.mark.parametrize("seed", range(400, 410))
-def test_staged_inputs(seed):
-    name = list(STAGED)[seed % len(STAGED)]
-    check(random_pipeline(seed), f"seed {seed}, {name}", pieces("h200", STAGED[name], stage_inputs=True))
 
 
 # Why a pipeline may have no warp tiles.

@@ -31,10 +31,10 @@
 // CHECK: unrolled = [#schedule.block_tile<tile = [128, 16], threads = [32, 8], unroll = [2, 1]>, #schedule.block_tile<tile = [256, 16], threads = [32, 8], vector = 4, unroll = [1, 2], blocks = 2>, #schedule.block_tile<tile = [64, 16], threads = [1, 1], unroll = [1, 4]>, #schedule.block_tile<tile = [8], threads = [8]>]
 "test.op"() {unrolled = [#schedule.block_tile<tile = [128, 16], threads = [32, 8], unroll = [2, 1]>, #schedule.block_tile<tile = [256, 16], threads = [32, 8], blocks = 2, unroll = [1, 2], vector = 4>, #schedule.block_tile<tile = [64, 16], threads = [1, 1], unroll = [1, 4]>, #schedule.block_tile<tile = [8], threads = [8], unroll = []>]} : () -> ()
 
-// The number of tiles that a block computes one after the other is last.
+// What belongs to one model is last.
 
-// CHECK: streamed = [#schedule.block_tile<tile = [128, 16], threads = [32, 8], vector = 4, blocks = 2, tiles_per_block = 4>, #schedule.block_tile<tile = [128, 16], threads = [32, 8]>]
-"test.op"() {streamed = [#schedule.block_tile<tile = [128, 16], threads = [32, 8], tiles_per_block = 4, blocks = 2, vector = 4>, #schedule.block_tile<tile = [128, 16], threads = [32, 8], tiles_per_block = 1>]} : () -> ()
+// CHECK: cached = [#schedule.block_tile<tile = [128, 16], threads = [32, 8], vector = 4, blocks = 2, cache_inputs = 1>, #schedule.block_tile<tile = [128, 16], threads = [32, 8]>]
+"test.op"() {cached = [#schedule.block_tile<tile = [128, 16], threads = [32, 8], cache_inputs = 1, blocks = 2, vector = 4>, #schedule.block_tile<tile = [128, 16], threads = [32, 8], cache_inputs = 0>]} : () -> ()
 
 // CHECK: prefetches = [#schedule.warp_tile<tile = [56, 32], threads = [32, 4], vector = 2, blocks = 8, prefetch_rows = 38>, #schedule.warp_tile<tile = [56, 32], threads = [32, 4], vector = 2>]
 "test.op"() {prefetches = [#schedule.warp_tile<tile = [56, 32], threads = [32, 4], prefetch_rows = 38, blocks = 8, vector = 2>, #schedule.warp_tile<tile = [56, 32], threads = [32, 4], vector = 2, prefetch_rows = 0>]} : () -> ()
