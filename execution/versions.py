@@ -16,7 +16,7 @@ from tilefuse.lowering.emit import Emitter, Num
 class Versions:
     """Emit the calls of a tile function for one tile, of which one runs.
 
-    `arguments`: the kernel's; `shared`: the plan's; `last`: the last tile's origin in a dimension.
+    `arguments`: the kernel's; `last`: the last tile's origin in a dimension.
     """
 
     def __init__(
