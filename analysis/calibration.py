@@ -67,7 +67,7 @@ class Calibration:
     """Bytes that the first-level caches give in the time of one thread instruction: 128 against 128 x 0.72 a cycle."""
     touched_again: float = 0.05
     """Cost of loading bytes of lines that an earlier access of the lane touched, over loading them once: rows that
-    lie nowhere where vectors do are loaded by several accesses."""
+    are not aligned to vectors are loaded by several accesses."""
     store_again: float = 0.554
     """Share of a row's bytes by which each further access that stores it loads the L2 cache."""
     store_over_dram: float = 0.955

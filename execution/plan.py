@@ -82,7 +82,7 @@ class KernelPlan(ABC):
         self.register_bounded = False
         """Whether the kernel has a bound on registers that leaves room for the schedule's `blocks`."""
         self.one_version = False
-        """Whether all tiles run one text, which asks itself where the picture ends: as that of border tiles."""
+        """Whether all tiles run one text, which tests where the picture ends: as that of border tiles."""
         self.is_dynamic = False
         """Whether tiles are distributed dynamically over CPU threads (OpenMP: `schedule(dynamic)`)."""
 

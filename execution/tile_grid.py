@@ -40,7 +40,7 @@ def _steps_of_reads(model: PipelineModel, follow: Mapping[int, Sequence[Follow]]
     """Return the points per dimension of a tile that read one point of an input at a fraction of their coordinates.
 
     Where a tile begins at a multiple of them the compiler knows which of a thread's points read the same. Not along x
-    of rows of which none lies where vectors do: their last tiles are moved.
+    of rows of which none is aligned to vectors: their last tiles are moved.
     """
     found: dict[int, int] = {}
     for id, mine in follow.items():
