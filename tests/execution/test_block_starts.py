@@ -96,6 +96,7 @@ def test_one_dimension(type, bytes):
     assert math.prod(stored.tile_sizes) * bytes / math.prod(stored.thread_counts) <= 32
 
 
+@pytest.mark.sweep
 @needs_gxx
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize(("size", "low"), [(20011, 3), (8192, 0), (7, 1)])

@@ -313,6 +313,7 @@ def _mixed_windows(inputs: int):
     return hl.Pipeline(output)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("inputs", "pack"), [(20, 64), (22, 64), (24, 5)])
 def test_what_columns_share_is_computed_for_several_steps_at_once(inputs, pack):
     program = _at_once(_mixed_windows(inputs), pack=pack)

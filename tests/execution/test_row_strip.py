@@ -570,6 +570,7 @@ def colours_of_columns(planes=3):
     return hl.Pipeline(out)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("rows_per_loop", [1, 3])
 @pytest.mark.parametrize("box", [{}, {"sizes": (61, 37, 1), "mins": {"out": (0, 0, 2)}}])

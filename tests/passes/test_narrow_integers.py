@@ -122,6 +122,7 @@ def widest(module) -> int:
     return max((t.width.data for t in types if isinstance(t, IntegerType)), default=0)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seeds", [range(i, i + 50) for i in range(0, 300, 50)], ids=lambda r: f"from_{r.start}")
 def test_values_stay(seeds):
     narrowed = 0
