@@ -85,6 +85,7 @@ class TileTerms:
         """Share of the picture in tiles that meet a boundary, edges aside; 0 where tiles of one group are compared, as
         all have the same."""
         self.buffers = len({p for id in self.members for p in self.model.nodes[id].offsets} - set(self.members))
+        """Number of functions that are loaded from global memory."""
 
     def regions(self, tile: Sequence[int]) -> dict[int, Region]:
         """Return the regions of each member that a tile needs."""
@@ -248,7 +249,7 @@ def _candidate(
             blocks=blocks, bytes=bytes, instructions=instructions, passes=passes, resident_threads=resident,
             resident_blocks=max(resident, 1) / count if counts else USUAL_BLOCKS, one_by_one=piece == 1,
             written_out=written_out, steps=of.steps, thread_rows=math.prod(micro[1:2]) if of.update is None else 1,
-            stored_alone=0.0 if of.buffers else bytes / count,
+            stored_alone=0.0 if of.buffers else of.stored_bytes(tile) / count,
         )  # fmt: skip
     else:
         at_border = of.at_border(box, tile)
@@ -393,11 +394,9 @@ def block_candidates(facts: GroupFacts, machine: Machine, thorough: bool) -> Ite
     model, output = facts.model, facts.output
     align = alignment(facts.follow, facts.rank)
     tiles = TileTerms(facts, machine, thorough)
-    bytes = model.nodes[output].bytes
     # of the domain of an update a tile has one point after the other
-    pure, steps = facts.rank - facts.domain, (1,) * facts.domain
-    terms = (machine, facts.box[:pure], facts.bounds[:pure], bytes, thorough, tiles.buffers > 0)
-    for tile, threads, vector in tile_candidates(*terms):
+    steps = (1,) * facts.domain
+    for tile, threads, vector in tile_candidates(facts, machine, thorough, loads=tiles.buffers > 0):
         tile, threads = (*tile, *steps), (*threads, *steps)
         tile, threads, vector = _with_fixed_dimensions(model, output, tile, threads, vector)
         if any(t % a for t, a in zip(tile, align, strict=True)):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.regions import SMALL_DIMENSION
+from tilefuse.execution.facts import GroupFacts
 
 ONE_ROW = {1: ((8, 8),), 2: ((8, 8),), 8: ((2, 2),)}
 """Further vectors, and points along x, of a thread where there is no other dimension, by the bytes of a point."""
@@ -16,13 +17,14 @@ NARROW = 24
 
 
 def tile_candidates(
-    machine: Machine, box: Sequence[int], bounds: Sequence[object], bytes: int, thorough: bool, loads: bool
+    facts: GroupFacts, machine: Machine, thorough: bool, *, loads: bool
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
     """Yield (tile, threads, vector): warps along x, powers of two elsewhere (the search space of Anderson 2021).
 
     Not `thorough`: with blocks of one size on GPUs, to compare groups. `loads`: whether the group loads anything.
     """
-    rank = len(box)
+    rank = facts.rank - facts.domain
+    box, bounds, bytes = facts.box[:rank], facts.bounds[:rank], facts.model.nodes[facts.output].bytes
     tail = [box[d] if bounds[d] is not None and box[d] <= SMALL_DIMENSION else 1 for d in range(rank)]
     if rank and bounds[0] is not None and box[0] <= SMALL_DIMENSION and rank > 1:
         # a small innermost dimension (interleaved channels): the next ones carry the threads
